@@ -1,0 +1,55 @@
+/* Small comforts of the panel. Without this file every page still works: the controls it brings to
+   life are hidden where scripts are off. */
+(function () {
+  "use strict";
+  var doc = document;
+  function all(selector, root) { return Array.prototype.slice.call((root || doc).querySelectorAll(selector)); }
+  function say(text) { var at = doc.getElementById("live-state"); if (at) at.textContent = text; }
+
+  doc.addEventListener("click", function (e) {
+    var copy = e.target.closest("[data-copy]"), shut = e.target.closest("[data-close]");
+    if (shut) shut.closest("dialog").close();
+    if (!copy) return;
+    var from = copy.dataset.copyFrom && doc.getElementById(copy.dataset.copyFrom);
+    navigator.clipboard.writeText(from ? from.textContent : copy.dataset.copy).then(function () {
+      copy.setAttribute("data-copied", "");
+      say("Copied");
+      setTimeout(function () { copy.removeAttribute("data-copied"); say(""); }, 1500);
+    }, function () { say("The browser did not allow copying. Select the text instead."); });
+  });
+
+  /* Selecting rows: the head box selects the page; while anything is selected, live updates wait. */
+  function picked(root) { return all(".pick:checked", root).filter(function (p) { return !p.dataset.pickAll; }).length; }
+  doc.addEventListener("change", function (e) {
+    var box = e.target, form = box.closest && box.closest("[data-picks]");
+    if (!form || !box.matches(".pick")) return;
+    if (box.dataset.pickAll) all(".pick", form).forEach(function (p) { p.checked = box.checked; });
+    var n = picked(form), head = form.querySelector("[data-pick-all]");
+    if (head) head.checked = n > 0 && n === all(".pick:not([data-pick-all])", form).length;
+    all("[data-picked]", form).forEach(function (at) { at.textContent = n ? n + " selected. Live updates wait until nothing is selected." : ""; });
+  });
+  doc.addEventListener("htmx:beforeRequest", function (e) {
+    if (e.target.matches("[data-live]") && picked(e.target.closest("[data-picks]") || e.target)) e.preventDefault();
+  });
+  doc.addEventListener("htmx:sendError", function () { say("The server did not answer. What you see may be old."); });
+  doc.addEventListener("htmx:responseError", function (e) {
+    say(e.detail.xhr.status === 401 ? "You have been signed out. Reload the page to sign in." : "This could not be updated. What you see may be old.");
+  });
+  doc.addEventListener("htmx:afterOnLoad", function (e) { if (e.detail.successful) say(""); });
+
+  /* Single-key shortcuts (WCAG 2.1.4: they can be switched off). The keys are links in the help dialog. */
+  var off = "shortcuts-off", help = doc.getElementById("shortcuts"), first = "";
+  if (!help) return;
+  var box = help.querySelector("[data-shortcuts]");
+  box.checked = !localStorage.getItem(off);
+  box.addEventListener("change", function () { if (box.checked) localStorage.removeItem(off); else localStorage.setItem(off, "1"); });
+  all("[data-open-shortcuts]").forEach(function (b) { b.addEventListener("click", function () { help.showModal(); }); });
+  doc.addEventListener("keydown", function (e) {
+    if (!box.checked || help.open || e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+    var keys = first + e.key, search = doc.querySelector("input[type=search]");
+    first = e.key === "g" ? "g " : "";
+    if (e.key === "?") help.showModal();
+    else if (e.key === "/" && search) { e.preventDefault(); search.focus(); }
+    else { var link = help.querySelector('a[data-keys="' + CSS.escape(keys) + '"]'); if (link) location.assign(link.href); }
+  });
+})();

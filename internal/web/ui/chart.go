@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Chart is a few lines over the same moments.
+type Chart struct {
+	Title  string   // what it shows: "Tasks finished an hour"
+	Labels []string // one a point, oldest first: "09:00"
+	Lines  []Line
+}
+
+// Line is one row of values, labelled at its end.
+type Line struct {
+	Label  string
+	Colour string // a state colour: "emerald", "rose"
+	Values []float64
+}
+
+// The drawing area in user units; the picture scales with its box.
+const (
+	chartWidth, chartHeight                    = 640, 180
+	chartLeft, chartRight, chartTop, chartFoot = 40, 96, 10, 22
+)
+
+func (c Chart) peak() float64 {
+	peak := 0.0
+	for _, l := range c.Lines {
+		for _, v := range l.Values {
+			peak = math.Max(peak, v)
+		}
+	}
+	return niceCeiling(peak)
+}
+
+// niceCeiling rounds up to 1, 2 or 5 times a power of ten, so that the axis reads easily.
+func niceCeiling(v float64) float64 {
+	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, step := range []float64{1, 2, 5, 10} {
+		if v <= step*power {
+			return step * power
+		}
+	}
+	return 10 * power
+}
+
+func (c Chart) x(i int) float64 {
+	last := max(len(c.Labels)-1, 1)
+	return chartLeft + float64(i)*float64(chartWidth-chartLeft-chartRight)/float64(last)
+}
+
+func (c Chart) y(v float64) float64 {
+	return chartHeight - chartFoot - v/c.peak()*(chartHeight-chartTop-chartFoot)
+}
+
+func (c Chart) points(l Line) string {
+	var b strings.Builder
+	for i, v := range l.Values {
+		fmt.Fprintf(&b, "%.1f,%.1f ", c.x(i), c.y(v))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (l Line) last() float64 {
+	if len(l.Values) == 0 {
+		return 0
+	}
+	return l.Values[len(l.Values)-1]
+}
+
+// labelY spreads the labels at the lines' ends so that none covers another.
+func (c Chart) labelY(index int) float64 {
+	const apart = 13
+	at := c.y(c.Lines[index].last()) + 4
+	for i := range index {
+		if other := c.labelY(i); math.Abs(other-at) < apart {
+			at = other - apart
+		}
+	}
+	return math.Max(at, 8)
+}
+
+// ticks are the points of the time axis that are labelled: at most six.
+func (c Chart) ticks() []int {
+	step := max((len(c.Labels)+5)/6, 1)
+	var at []int
+	for i := 0; i < len(c.Labels); i += step {
+		at = append(at, i)
+	}
+	return at
+}
+
+func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+// number writes a value of a chart without needless digits: 0.5, 12, 1 240.
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return Count(int64(v))
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+// sparkPoints draws values into a box of 96 by 24.
+func sparkPoints(values []float64) string {
+	peak := 0.0
+	for _, v := range values {
+		peak = math.Max(peak, v)
+	}
+	if peak == 0 {
+		peak = 1
+	}
+	var b strings.Builder
+	for i, v := range values {
+		fmt.Fprintf(&b, "%.1f,%.1f ", 1+float64(i)*94/float64(max(len(values)-1, 1)), 22-v/peak*20)
+	}
+	return strings.TrimSpace(b.String())
+}
