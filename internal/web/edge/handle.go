@@ -1,0 +1,81 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
+)
+
+// Handler answers a request or says why it could not. It writes nothing before it returns
+// an error.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// BodyLimit is how many bytes of a request's body Handle lets a handler read.
+const BodyLimit = 1 << 20
+
+// Handle is the one place where a handler's error becomes an answer.
+func (e *Edge) Handle(h Handler) http.Handler { return e.HandleSized(BodyLimit, h) }
+
+// HandleSized is Handle for bodies of at most limit bytes, counted as they are read.
+// Uploads and long notes need it.
+func (e *Edge) HandleSized(limit int64, h Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+		}
+		if err := h(w, r); err != nil {
+			e.Fail(w, r, err)
+		}
+	})
+}
+
+// NotFound answers what no route matches.
+func (e *Edge) NotFound() http.Handler {
+	return e.Handle(func(http.ResponseWriter, *http.Request) error { return ErrNotFound })
+}
+
+// Fail answers with what err means. Middleware that is not a Handler, such as the sign-in
+// gate, calls it directly. Faults of ours are logged here and nowhere else; what a person
+// sees never contains the text of an error, only messages written for people.
+func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // the client is gone
+	}
+	p := classify(err)
+	if p.status >= http.StatusInternalServerError {
+		e.Log.ErrorContext(r.Context(), "request failed", "request_id", RequestID(r.Context()),
+			"method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
+	}
+	if p.status == http.StatusUnauthorized && r.Method == http.MethodGet && r.Header.Get("HX-Request") == "" {
+		_ = SeeOther(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()))
+		return
+	}
+	e.writeProblem(w, r, p)
+}
+
+func (e *Edge) writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
+	page := ui.Problem{Title: p.title, What: p.what, Next: p.next, Links: []ui.Link{{Label: "Front page", Href: "/"}}}
+	if p.status >= http.StatusInternalServerError {
+		page.RequestID = RequestID(r.Context())
+	}
+	if r.Method == http.MethodPost {
+		page.Links = []ui.Link{{Label: "Back to the page", Href: e.ownPath(r, r.Referer(), "/")}}
+		page.Typed = typed(r)
+		if p.again {
+			page.Retry = r.URL.RequestURI()
+		}
+	}
+	if p.status == http.StatusUnauthorized {
+		page.Links = []ui.Link{{Label: "Sign in", Href: "/login"}}
+	}
+	if p.retryAfter != "" {
+		w.Header().Set("Retry-After", p.retryAfter)
+	}
+	if err := Render(w, r, p.status, ui.ProblemPage(page)); err != nil {
+		e.Log.ErrorContext(r.Context(), "rendering an error page", "request_id", RequestID(r.Context()), "error", err)
+		http.Error(w, p.title, p.status)
+	}
+}
