@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+
+// clusterURL names the PostgreSQL the suite may create databases in. scripts/testcluster starts a private one and sets it.
+export function clusterURL(): string {
+  const url = process.env.GATEHOUSE_TEST_DATABASE_URL
+  if (!url) {
+    throw new Error('GATEHOUSE_TEST_DATABASE_URL is not set: run `make e2e`, or put `go run ./scripts/testcluster --` before the command')
+  }
+  return url
+}
+
+// Database is an empty database of one server's own, gone when dropped.
+export class Database {
+  readonly name: string
+  readonly url: string
+  #pool: pg.Pool | undefined
+
+  private constructor(name: string) {
+    const url = new URL(clusterURL())
+    url.pathname = `/${name}`
+    this.name = name
+    this.url = url.toString()
+  }
+
+  static async create(): Promise<Database> {
+    const database = new Database(`e2e_${randomBytes(6).toString('hex')}`)
+    await onCluster(`create database ${database.name}`)
+    return database
+  }
+
+  // query reads what no page shows. What a person can see is asserted on the page instead.
+  async query<Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    this.#pool ??= new pg.Pool({ connectionString: this.url, max: 2 })
+    return (await this.#pool.query<Row>(sql, values)).rows
+  }
+
+  async drop(): Promise<void> {
+    await this.#pool?.end()
+    await onCluster(`drop database if exists ${this.name} with (force)`)
+  }
+}
+
+async function onCluster(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: clusterURL() })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
