@@ -1,0 +1,79 @@
+package markdown
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxNesting bounds quotes and lists inside each other; deeper markers are text. Browsers and our own walks recurse.
+const maxNesting = 64
+
+// shallow keeps a container parser from nesting without end.
+type shallow struct{ parser.BlockParser }
+
+func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		if depth++; depth > maxNesting {
+			return nil, parser.NoChildren
+		}
+	}
+	return s.BlockParser.Open(parent, reader, pc)
+}
+
+// blockParsers are CommonMark's with bounded nesting, and maths.
+func blockParsers() []util.PrioritizedValue {
+	parsers := parser.DefaultBlockParsers()
+	for i, p := range parsers {
+		switch b := p.Value.(parser.BlockParser); string(b.Trigger()) {
+		case string(parser.NewBlockquoteParser().Trigger()), string(parser.NewListParser().Trigger()):
+			parsers[i].Value = shallow{b}
+		}
+	}
+	return append(parsers, util.Prioritized(mathBlockParser{}, 650))
+}
+
+// mathBlockParser reads $$ … $$ where the first $$ begins a line and the closing one stands on a later line.
+type mathBlockParser struct{}
+
+func (mathBlockParser) Trigger() []byte             { return []byte{'$'} }
+func (mathBlockParser) CanInterruptParagraph() bool { return true }
+func (mathBlockParser) CanAcceptIndentedLine() bool { return false }
+
+func (mathBlockParser) Close(ast.Node, text.Reader, parser.Context) {}
+
+func (mathBlockParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, segment := reader.PeekLine()
+	at := pc.BlockOffset()
+	if at < 0 || !bytes.HasPrefix(line[at:], []byte("$$")) || bytes.Contains(line[at+2:], []byte("$$")) {
+		return nil, parser.NoChildren
+	}
+	// A $$ that nothing closes is two dollar signs, not a formula to the end of the note.
+	if !bytes.Contains(reader.Source()[segment.Stop:], []byte("$$")) {
+		return nil, parser.NoChildren
+	}
+	n := &mathBlock{block(kindMathBlock)}
+	if rest := segment.WithStart(segment.Start + at + 2 - segment.Padding); len(bytes.TrimSpace(line[at+2:])) > 0 {
+		n.Lines().Append(rest)
+	}
+	reader.AdvanceToEOL()
+	return n, parser.NoChildren
+}
+
+func (mathBlockParser) Continue(node ast.Node, reader text.Reader, _ parser.Context) parser.State {
+	line, segment := reader.PeekLine()
+	if end := bytes.Index(line, []byte("$$")); end >= 0 {
+		if len(bytes.TrimSpace(line[:end])) > 0 {
+			node.Lines().Append(segment.WithStop(segment.Start + max(end-segment.Padding, 0)))
+		}
+		reader.Advance(end + 2)
+		return parser.Close
+	}
+	node.Lines().Append(segment)
+	reader.AdvanceToEOL()
+	return parser.Continue | parser.NoChildren
+}
