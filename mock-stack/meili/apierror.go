@@ -54,3 +54,8 @@ func replyRaw(w http.ResponseWriter, status int, raw []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(raw) // a caller that left needs no answer
 }
+
+// worded is an error in the engine's own words, which begin with a capital and end with a full stop.
+func worded(format string, parts ...any) error {
+	return &apiError{http.StatusBadRequest, "bad_request", "invalid_request", fmt.Sprintf(format, parts...)}
+}

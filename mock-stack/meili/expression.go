@@ -1,8 +1,6 @@
 package meili
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 )
@@ -22,7 +20,7 @@ type token struct {
 // maxDepth is the engine's own bound on nesting.
 const maxDepth = 200
 
-var errDepth = errors.New("The filter exceeded the maximum depth limit. Try rewriting the filter so that it contains fewer nested conditions.") //nolint:staticcheck // the engine's words
+var errDepth = worded("The filter exceeded the maximum depth limit. Try rewriting the filter so that it contains fewer nested conditions.")
 
 func parseExpression(text string) (*filter, error) {
 	tokens, err := tokenize(text)
@@ -38,7 +36,7 @@ func parseExpression(text string) (*filter, error) {
 		return nil, err
 	}
 	if p.at < len(p.tokens) {
-		return nil, fmt.Errorf("Found unexpected characters at the end of the filter: `%s`. You probably forgot an `OR` or an `AND` rule.", p.tokens[p.at].text) //nolint:staticcheck // the engine's words
+		return nil, worded("Found unexpected characters at the end of the filter: `%s`. You probably forgot an `OR` or an `AND` rule.", p.tokens[p.at].text)
 	}
 	return f, nil
 }
@@ -81,7 +79,7 @@ func (p *parser) unary() (*filter, error) {
 			return nil, err
 		}
 		if !p.symbol(")") {
-			return nil, errors.New("Expression `(` is missing the following closing delimiter: `)`.") //nolint:staticcheck // the engine's words
+			return nil, worded("Expression `(` is missing the following closing delimiter: `)`.")
 		}
 		return f, nil
 	}
@@ -124,7 +122,7 @@ func (p *parser) test(attribute string) (*filter, error) {
 	}
 	low, err := p.value()
 	if err != nil || !p.keyword("TO") {
-		return nil, fmt.Errorf("Was expecting an operation `=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, `TO`, `EXISTS`, `NOT EXISTS`, `IS NULL`, `IS NOT NULL`, `IS EMPTY`, or `IS NOT EMPTY` at `%s`.", attribute) //nolint:staticcheck // the engine's words
+		return nil, worded("Was expecting an operation `=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, `TO`, `EXISTS`, `NOT EXISTS`, `IS NULL`, `IS NOT NULL`, `IS EMPTY`, or `IS NOT EMPTY` at `%s`.", attribute)
 	}
 	high, err := p.value()
 	if err != nil {
@@ -135,7 +133,7 @@ func (p *parser) test(attribute string) (*filter, error) {
 
 func (p *parser) in(attribute string) (*filter, error) {
 	if !p.symbol("[") {
-		return nil, errors.New("Expected `[` after `IN` keyword.") //nolint:staticcheck // the engine's words
+		return nil, worded("Expected `[` after `IN` keyword.")
 	}
 	f := &filter{[]string{attribute}, func(map[string]any) bool { return false }}
 	for !p.symbol("]") {
@@ -158,7 +156,7 @@ func (p *parser) is(attribute string) (*filter, error) {
 	case p.keyword("EMPTY"):
 		f = &filter{[]string{attribute}, func(d map[string]any) bool { return isEmpty(d[attribute]) }}
 	default:
-		return nil, errors.New("Was expecting `NULL` or `EMPTY` after `IS`.") //nolint:staticcheck // the engine's words
+		return nil, worded("Was expecting `NULL` or `EMPTY` after `IS`.")
 	}
 	if negated {
 		return not(f), nil
@@ -194,7 +192,7 @@ func (p *parser) take(text string, same func(a, b string) bool) bool {
 
 func (p *parser) value() (string, error) {
 	if p.at >= len(p.tokens) || (!p.tokens[p.at].quoted && strings.ContainsAny(p.tokens[p.at].text, "()[]=<>!,")) {
-		return "", errors.New("Was expecting a value but instead got nothing.") //nolint:staticcheck // the engine's words
+		return "", worded("Was expecting a value but instead got nothing.")
 	}
 	p.at++
 	return p.tokens[p.at-1].text, nil
@@ -246,5 +244,5 @@ func readQuoted(runes []rune, start int) (string, int, error) {
 			out.WriteRune(runes[i])
 		}
 	}
-	return "", 0, fmt.Errorf("Expression `%s` is missing the following closing delimiter: `%c`.", string(runes[start:]), runes[start]) //nolint:staticcheck // the engine's words
+	return "", 0, worded("Expression `%s` is missing the following closing delimiter: `%c`.", string(runes[start:]), runes[start])
 }

@@ -27,9 +27,9 @@ func (ix *index) filterable(f *filter) error {
 			continue
 		}
 		if len(allowed) == 0 {
-			return fmt.Errorf("Index `%s`: Attribute `%s` is not filterable. This index does not have configured filterable attributes.", ix.uid, attribute) //nolint:staticcheck // the engine's words
+			return worded("Index `%s`: Attribute `%s` is not filterable. This index does not have configured filterable attributes.", ix.uid, attribute)
 		}
-		return fmt.Errorf("Index `%s`: Attribute `%s` is not filterable. Available filterable attribute patterns are: `%s`.", ix.uid, attribute, strings.Join(allowed, "`, `")) //nolint:staticcheck // the engine's words
+		return worded("Index `%s`: Attribute `%s` is not filterable. Available filterable attribute patterns are: `%s`.", ix.uid, attribute, strings.Join(allowed, "`, `"))
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func parseFilter(raw any) (*filter, error) {
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("Invalid syntax for the filter parameter: `expected String, Array, found: %T`.", raw) //nolint:staticcheck // the engine's words
+	return nil, worded("Invalid syntax for the filter parameter: `expected String, Array, found: %T`.", raw)
 }
 
 func parseAlternatives(item any) (*filter, error) {
