@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 
 // Program is one started process whose output is kept in a log and which is over before its owner is.
@@ -67,6 +69,18 @@ export class Program {
 
   exit(): Promise<number | null> {
     return this.#exited
+  }
+
+  // firstLine returns the first line the process writes: where it tells its addresses.
+  async firstLine(): Promise<string> {
+    const lines = createInterface({ input: this.#child.stdout! })
+    try {
+      const first = await Promise.race([once(lines, 'line'), this.#exited])
+      if (!Array.isArray(first)) throw new Error(`the process ended before it said where it listens:\n${this.#output}`)
+      return first[0]
+    } finally {
+      lines.removeAllListeners()
+    }
   }
 
   // answers waits until the address answers with a success, and fails at once when the process ends first.

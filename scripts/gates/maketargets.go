@@ -14,7 +14,7 @@ import (
 var (
 	targetLine = regexp.MustCompile(`(?m)^([a-z][\w-]*)\s*:([^=]|$)`)
 	makeCall   = regexp.MustCompile(`\bmake ([a-z][\w-]*)`)
-	// pathWord is a word with a slash in it, or a script by name; variables, globs and addresses are cut out by the caller.
+	// pathWord is a word with a slash in it; whether it is a path of this checkout its first element tells.
 	pathWord = regexp.MustCompile(`(?:\./)?[\w.-]+(?:/[\w.-]+)+/?`)
 )
 
@@ -47,7 +47,12 @@ func checkMakeTargets(c *checkout) (int, []finding, error) {
 		}
 		for number, line := range strings.Split(text, "\n") {
 			where := fmt.Sprintf("%s:%d", path, number+1)
-			for _, word := range pathWord.FindAllString(line, -1) {
+			for _, at := range pathWord.FindAllStringIndex(line, -1) {
+				word := line[at[0]:at[1]]
+				// A pattern names many files, and a variable none yet.
+				if at[1] < len(line) && strings.ContainsRune("*${<", rune(line[at[1]])) {
+					continue
+				}
 				word = strings.TrimRight(strings.TrimPrefix(word, "./"), "/.")
 				top, _, _ := strings.Cut(word, "/")
 				if !folders[top] {
