@@ -23,8 +23,8 @@ type Line struct {
 
 // The drawing area in user units; the picture scales with its box.
 const (
-	chartWidth, chartHeight                    = 640, 180
-	chartLeft, chartRight, chartTop, chartFoot = 40, 96, 10, 22
+	chartWidth, chartHeight                    = 520, 180
+	chartLeft, chartRight, chartTop, chartFoot = 44, 108, 10, 24
 )
 
 func (c Chart) peak() float64 {
@@ -77,7 +77,7 @@ func (l Line) last() float64 {
 
 // labelY spreads the labels at the lines' ends so that none covers another.
 func (c Chart) labelY(index int) float64 {
-	const apart = 13
+	const apart = 15
 	at := c.y(c.Lines[index].last()) + 4
 	for i := range index {
 		if other := c.labelY(i); math.Abs(other-at) < apart {

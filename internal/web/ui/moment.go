@@ -46,7 +46,7 @@ func coarse(d time.Duration) string {
 // "2 h 5 min", "4 days 3 h".
 func Span(d time.Duration) string {
 	switch {
-	case d < 0:
+	case d <= 0:
 		return "0 ms"
 	case d < time.Millisecond:
 		return strconv.Itoa(int(d/time.Microsecond)) + " µs"
