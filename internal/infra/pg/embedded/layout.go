@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -60,19 +61,12 @@ func (l layout) create(acct account) error {
 	mode := os.FileMode(0o700)
 	if acct.switched() {
 		mode = 0o711
-	}
-	if acct.switched() {
 		if err := acct.canReach(l.dataDir); err != nil {
 			return err
 		}
 	}
 	for _, dir := range []string{l.dataDir, l.home} {
-		if err := os.MkdirAll(dir, mode); err != nil {
-			return unwritable(l.dataDir, err)
-		}
-	}
-	if acct.switched() {
-		if err := os.Chmod(l.home, mode); err != nil {
+		if err := makeDir(dir, mode); err != nil {
 			return unwritable(l.dataDir, err)
 		}
 	}
@@ -80,6 +74,21 @@ func (l layout) create(acct account) error {
 		return unwritable(l.dataDir, err)
 	}
 	return acct.own(l.socketDir())
+}
+
+// makeDir makes dir where it is missing, with the mode whatever the umask: a root whose umask is 077 would close it to the
+// database's user.
+func makeDir(dir string, mode os.FileMode) error {
+	switch _, err := os.Stat(dir); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return err
+	}
+	return os.Chmod(dir, mode)
 }
 
 // discardUnfinished removes what initdb runs left that never came to their end. Such a directory never held data: only
