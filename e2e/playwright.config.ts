@@ -24,7 +24,6 @@ export default defineConfig({
     actionTimeout: 10_000,
     navigationTimeout: 15_000,
     screenshot: 'only-on-failure',
-    trace: 'retain-on-failure',
     launchOptions: {
       executablePath: chromium(),
       // Chromium refuses its sandbox to root, and only to root is it denied here.

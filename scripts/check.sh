@@ -78,7 +78,7 @@ browser_tests() {
   local since=$SECONDS status
   rm -f e2e/artifacts/results.json
   (
-    make --no-print-directory build && scripts/install-npm.sh &&
+    scripts/install-npm.sh &&
       timeout 1500 go run ./scripts/testcluster -- npm --prefix e2e test
   ) >"$logs/browser-tests.log" 2>&1 </dev/null
   status=$?

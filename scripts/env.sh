@@ -13,7 +13,7 @@ if [ ! -w "${HOME:-/nonexistent}" ]; then
 fi
 
 # Debian keeps the server's programs away from PATH.
-for bin in /usr/lib/postgresql/*/bin; do
+for bin in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV); do
   if [ -x "$bin/initdb" ]; then PATH="$PATH:$bin"; fi
 done
 export PATH
