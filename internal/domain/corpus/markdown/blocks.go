@@ -25,6 +25,59 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 	return s.BlockParser.Open(parent, reader, pc)
 }
 
+// maxDestination bounds the address of a Markdown link, in bytes.
+const maxDestination = 4 << 10
+
+// boundedLinks is CommonMark's link parser for addresses of bounded length. Unbounded, it reads to the end of the line at each "](".
+type boundedLinks struct{ parser.InlineParser }
+
+func (b boundedLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	if bytes.HasPrefix(line, []byte("](")) && endless(line[2:]) {
+		return nil
+	}
+	return b.InlineParser.Parse(parent, block, pc)
+}
+
+// CloseBlock passes the end of a block on, where the link parser gives up its open brackets.
+func (b boundedLinks) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
+	if c, ok := b.InlineParser.(parser.CloseBlocker); ok {
+		c.CloseBlock(parent, block, pc)
+	}
+}
+
+// endless tells whether a link's destination neither ends nor fails within the bound, or nests more than CommonMark's 32 parentheses.
+func endless(rest []byte) bool {
+	depth := 0
+	for i := range min(len(rest), maxDestination) {
+		switch rest[i] {
+		case '(':
+			if depth++; depth > 32 {
+				return true
+			}
+		case ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		case ' ', '\t', '\n', '>':
+			return false
+		}
+	}
+	return len(rest) > maxDestination
+}
+
+// inlineParsers are CommonMark's with bounded links.
+func inlineParsers() []util.PrioritizedValue {
+	parsers := parser.DefaultInlineParsers()
+	links := string(parser.NewLinkParser().Trigger())
+	for i, p := range parsers {
+		if b := p.Value.(parser.InlineParser); string(b.Trigger()) == links {
+			parsers[i].Value = boundedLinks{b}
+		}
+	}
+	return parsers
+}
+
 // blockParsers are CommonMark's with bounded nesting, and maths.
 func blockParsers() []util.PrioritizedValue {
 	parsers := parser.DefaultBlockParsers()

@@ -45,8 +45,11 @@ func withoutComments(s source) source {
 	return s.splice(edits)
 }
 
-// maxInlineNote bounds the text of an inline footnote, in bytes.
-const maxInlineNote = 4 << 10
+// Bounds on inline footnotes: bytes in one, and how many; the footnote parser searches its definitions one by one.
+const (
+	maxInlineNote  = 4 << 10
+	maxInlineNotes = 1000
+)
 
 // withFootnotes rewrites inline footnotes, ^[text], as a reference and a definition at the end, which the footnote parser knows.
 func withFootnotes(s source) source {
@@ -65,7 +68,7 @@ func withFootnotes(s source) source {
 	}
 	var edits []edit
 	var definitions bytes.Buffer
-	for i := 0; i+1 < len(s.text); i++ {
+	for i := 0; i+1 < len(s.text) && len(edits) < maxInlineNotes; i++ {
 		if end, ok := inCode(i); ok {
 			i = end - 1
 			continue

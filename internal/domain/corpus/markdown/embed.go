@@ -20,6 +20,8 @@ const (
 // embedNotes renders ![[Note]], ![[Note#Heading]] and ![[Note#^block]] where they stand in a paragraph or list item of their own or between
 // words, which they split. Elsewhere (in a heading, a table) they stay links.
 func (p *page) embedNotes(doc ast.Node, f frame) error {
+	type pair struct{ link, block ast.Node }
+	var pairs []pair
 	for _, n := range collect(doc, kindWikiLink) {
 		link := n.(*wikiLink)
 		k := link.Parent().Kind()
@@ -31,8 +33,11 @@ func (p *page) embedNotes(doc ast.Node, f frame) error {
 			return err
 		}
 		if e != nil {
-			splitAround(link, e)
+			pairs = append(pairs, pair{link, e})
 		}
+	}
+	for i := len(pairs) - 1; i >= 0; i-- { // from behind, so that each split moves only what lies before the next
+		splitAround(pairs[i].link, pairs[i].block)
 	}
 	return nil
 }

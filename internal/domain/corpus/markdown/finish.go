@@ -20,7 +20,8 @@ type finisher struct {
 	text    textBuilder
 	toc     []Heading
 	ids     map[string]bool
-	levels  []int // heading levels as written that are open above the current one
+	repeats map[string]int // how often a heading's slug was taken
+	levels  []int          // heading levels as written that are open above the current one
 	local   []localLink
 	hidden  int // depth of hidden elements
 	embeds  int
@@ -51,7 +52,7 @@ type localLink struct {
 const maxOpen = 400
 
 func newFinisher(words Words, reserved []string) *finisher {
-	f := &finisher{words: words, ids: map[string]bool{}, dropped: map[string]int{}}
+	f := &finisher{words: words, ids: map[string]bool{}, repeats: map[string]int{}, dropped: map[string]int{}}
 	for _, id := range reserved {
 		f.ids[id] = true
 	}
@@ -307,8 +308,9 @@ func (f *finisher) leaveHeading(e element, empty bool) {
 		slug = "section"
 	}
 	id := slug
-	for n := 1; f.ids[id]; n++ {
-		id = slug + "-" + strconv.Itoa(n)
+	for f.ids[id] {
+		f.repeats[slug]++
+		id = slug + "-" + strconv.Itoa(f.repeats[slug])
 	}
 	f.ids[id] = true
 	f.out[e.start] = strings.TrimSuffix(f.out[e.start], ">") + ` id="` + html.EscapeString(id) + `">`

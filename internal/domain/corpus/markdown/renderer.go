@@ -65,7 +65,7 @@ type Page struct {
 func New() *Renderer {
 	p := parser.NewParser(
 		parser.WithBlockParsers(blockParsers()...),
-		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithInlineParsers(inlineParsers()...),
 		parser.WithInlineParsers(
 			util.Prioritized(wikiLinkParser{}, 90),
 			util.Prioritized(taskParser{}, 95),
