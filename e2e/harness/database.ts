@@ -17,10 +17,9 @@ export class Database {
   #pool: pg.Pool | undefined
 
   private constructor(name: string) {
-    const url = new URL(clusterURL())
-    url.pathname = `/${name}`
     this.name = name
-    this.url = url.toString()
+    // The address may name a socket instead of a host, which URL does not parse.
+    this.url = clusterURL().replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${name}`)
   }
 
   static async create(): Promise<Database> {
