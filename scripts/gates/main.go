@@ -38,6 +38,7 @@ func gates() []gate {
 		{"no-bare-goroutine", "Go files", 1, checkGoroutines},
 		{"periodic-via-jobs", "Go files", 1, checkTickers},
 		{"table-event-policy", "tables", 1, checkTablePolicy},
+		{"events", "event types", 1, checkEvents},
 		{"csp", "views", 1, checkCSP},
 		{"size", "files", 1, checkSize},
 		{"make-targets", "paths and targets", 1, checkMakeTargets},
