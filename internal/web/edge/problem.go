@@ -1,13 +1,13 @@
 package edge
 
 import (
-	"context"
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
 
 // ErrNotFound is what a handler returns when the address names nothing, or nothing that the
@@ -17,11 +17,10 @@ var ErrNotFound = errors.New("nothing at this address")
 // What an error may say of itself. The operations' errors do; the edge knows them by these
 // methods alone.
 type (
-	coded    interface{ Code() string }    // invalid, not_found, conflict, forbidden, unauthorized, too_many, unavailable
+	coded    interface{ Code() string }    // invalid, not_found, conflict, forbidden, unauthorized, too_large, too_many, unavailable
 	worded   interface{ Message() string } // written for people, without secrets
 	fielded  interface{ Field() string }   // the field of the form that is wrong
 	delaying interface{ RetryAfter() time.Duration }
-	stated   interface{ SQLState() string } // an error of PostgreSQL, five characters
 )
 
 // problem is an error as a person meets it.
@@ -40,7 +39,7 @@ func classify(err error) problem {
 	case errors.Is(err, ErrNotFound):
 		return missing()
 	case errors.As(err, &tooLarge):
-		return oversized(tooLarge.Limit)
+		return oversized("At most " + ui.Bytes(tooLarge.Limit) + " are taken at once here.")
 	case errors.As(err, &c):
 		if p, ok := byCode(c.Code(), err); ok {
 			return p
@@ -62,6 +61,8 @@ func byCode(code string, err error) (problem, bool) {
 		return problem{status: http.StatusForbidden, title: "This is not open to you", what: orElse(said, "You are signed in, but without the right to do this."), next: "Nothing was changed."}, true
 	case "unauthorized":
 		return problem{status: http.StatusUnauthorized, title: "You are signed out", what: "Nothing was changed, because the page no longer knows who you are.", next: "Sign in in another tab, then come back to this one and try again.", again: true}, true
+	case "too_large":
+		return oversized(said), true
 	case "too_many":
 		return slowDown(said, err), true
 	case "unavailable":
@@ -72,21 +73,15 @@ func byCode(code string, err error) (problem, bool) {
 
 // byCause reads errors that no operation has put into words.
 func byCause(err error) problem {
-	var s stated
-	if errors.As(err, &s) {
-		switch state := s.SQLState(); {
-		case state == "53100":
-			return diskFull()
-		case strings.HasPrefix(state, "08"), strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57P"), state == "57014":
-			return away("")
-		}
+	const queryCancelled = "57014" // by the statement timeout
+	switch {
+	case pg.DiskFull(err):
+		return diskFull()
+	case pg.Unavailable(err), pg.State(err) == queryCancelled:
+		return away("")
+	default:
 		return broken()
 	}
-	var network *net.OpError
-	if errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) {
-		return away("")
-	}
-	return broken()
 }
 
 func message(err error) string {
@@ -108,8 +103,8 @@ func missing() problem {
 	return problem{status: http.StatusNotFound, title: "There is no page here", what: "The address may be mistyped, or what stood here has moved or is not public."}
 }
 
-func oversized(limit int64) problem {
-	return problem{status: http.StatusRequestEntityTooLarge, title: "This is too large", what: "At most " + strconv.FormatInt(limit>>20, 10) + " MiB are taken at once here.", next: "Nothing was changed."}
+func oversized(said string) problem {
+	return problem{status: http.StatusRequestEntityTooLarge, title: "This is too large", what: orElse(said, "This is more than is taken at once here."), next: "Nothing was changed."}
 }
 
 func slowDown(said string, err error) problem {
@@ -122,7 +117,7 @@ func slowDown(said string, err error) problem {
 }
 
 func away(said string) problem {
-	return problem{status: http.StatusServiceUnavailable, title: "Not just now", what: orElse(said, "The database did not answer in time."), next: "Nothing was changed. What you typed is kept on this page: try again in a moment.", again: true, retryAfter: "5"}
+	return problem{status: http.StatusServiceUnavailable, title: "Not just now", what: orElse(said, "The database, or something else that this page needs, did not answer in time."), next: "Nothing was changed. What you typed is kept on this page: try again in a moment.", again: true, retryAfter: "5"}
 }
 
 func diskFull() problem {

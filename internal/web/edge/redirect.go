@@ -16,7 +16,7 @@ const maxLocalPath = 2000
 // url.Parse sees no host in them. So next must be a plain absolute path of non-empty
 // segments with neither of those in any spelling; the fragment is dropped.
 func LocalPath(next, fallback string) string {
-	if next == "" || len(next) > maxLocalPath || next[0] != '/' || unsafeText(next) {
+	if next == "" || len(next) > maxLocalPath || next[0] != '/' || strings.HasPrefix(next, "//") || unsafeText(next) {
 		return fallback
 	}
 	u, err := url.Parse(next)
@@ -71,7 +71,7 @@ func Back(r *http.Request, fallback string) string {
 // ownPath returns the path and query of an absolute address when its host is ours.
 func (e *Edge) ownPath(r *http.Request, address, fallback string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return fallback
 	}
 	if u.Host != r.Host && (e.BaseURL == nil || u.Host != e.BaseURL.Host) {

@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -75,16 +77,21 @@ func (l Line) last() float64 {
 	return l.Values[len(l.Values)-1]
 }
 
-// labelY spreads the labels at the lines' ends so that none covers another.
-func (c Chart) labelY(index int) float64 {
+// labelYs places a label at each line's end, in the lines' order from the lowest up, so that
+// none covers another.
+func (c Chart) labelYs() []float64 {
 	const apart = 15
-	at := c.y(c.Lines[index].last()) + 4
-	for i := range index {
-		if other := c.labelY(i); math.Abs(other-at) < apart {
-			at = other - apart
-		}
+	order := make([]int, len(c.Lines))
+	for i := range order {
+		order[i] = i
 	}
-	return math.Max(at, 8)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.Lines[a].last(), c.Lines[b].last()) })
+	at, below := make([]float64, len(c.Lines)), math.Inf(1)
+	for _, i := range order {
+		at[i] = math.Min(c.y(c.Lines[i].last())+4, below-apart)
+		below = at[i]
+	}
+	return at
 }
 
 // ticks are the points of the time axis that are labelled: at most six.
