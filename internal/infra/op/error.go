@@ -1,0 +1,73 @@
+package op
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the sort of an error that a caller can act on.
+type Code string
+
+const (
+	Invalid      Code = "invalid"      // 400/422: the input is wrong; Field says where
+	Unauthorized Code = "unauthorized" // 401
+	Forbidden    Code = "forbidden"    // 403
+	NotFound     Code = "not_found"    // 404
+	Conflict     Code = "conflict"     // 409: somebody or something was faster
+	TooLarge     Code = "too_large"    // 413
+	TooMany      Code = "too_many"     // 429
+	Unavailable  Code = "unavailable"  // 503
+)
+
+// Error is an error with words for the person who asked. Message never holds
+// internals; Cause is only logged.
+type Error struct {
+	code    Code
+	field   string
+	message string
+	cause   error
+}
+
+func (e *Error) Error() string {
+	s := e.message
+	if e.field != "" {
+		s = e.field + ": " + s
+	}
+	return s
+}
+
+// Code is the sort of error.
+func (e *Error) Code() string { return string(e.code) }
+
+// Field names the input field at fault, or is empty.
+func (e *Error) Field() string { return e.field }
+
+// Message is the sentence for a person.
+func (e *Error) Message() string { return e.message }
+
+// Unwrap returns the internal cause, which is never shown.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Invalidf says that a field's value is wrong and what is allowed.
+func Invalidf(field, format string, a ...any) error {
+	return &Error{code: Invalid, field: field, message: fmt.Sprintf(format, a...)}
+}
+
+// Errorf is an error of the given code with a sentence for a person.
+func Errorf(code Code, format string, a ...any) error {
+	return &Error{code: code, message: fmt.Sprintf(format, a...)}
+}
+
+// Wrap gives an internal error a code and a sentence for a person.
+func Wrap(cause error, code Code, format string, a ...any) error {
+	return &Error{code: code, message: fmt.Sprintf(format, a...), cause: cause}
+}
+
+// CodeOf returns the code of err, or "" for an internal error.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return ""
+}
