@@ -66,16 +66,26 @@ func endless(rest []byte) bool {
 	return len(rest) > maxDestination
 }
 
-// inlineParsers are CommonMark's with bounded links.
+// inlineParsers are CommonMark's with bounded links and with emphasis amended, and Obsidian's additions.
 func inlineParsers() []util.PrioritizedValue {
 	parsers := parser.DefaultInlineParsers()
-	links := string(parser.NewLinkParser().Trigger())
+	links, emphasis := string(parser.NewLinkParser().Trigger()), string(parser.NewEmphasisParser().Trigger())
 	for i, p := range parsers {
-		if b := p.Value.(parser.InlineParser); string(b.Trigger()) == links {
+		switch b := p.Value.(parser.InlineParser); string(b.Trigger()) {
+		case links:
 			parsers[i].Value = boundedLinks{b}
+		case emphasis:
+			parsers[i].Value = emphasisParser{}
 		}
 	}
-	return parsers
+	return append(parsers,
+		util.Prioritized(wikiLinkParser{}, 90),
+		util.Prioritized(taskParser{}, 95),
+		util.Prioritized(tagParser{}, 110),
+		util.Prioritized(mathParser{}, 120),
+		util.Prioritized(pairParser{'=', "mark"}, 490),
+		util.Prioritized(pairParser{'~', "del"}, 490),
+	)
 }
 
 // blockParsers are CommonMark's with bounded nesting, and maths.

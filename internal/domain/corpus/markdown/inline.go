@@ -184,3 +184,39 @@ func (p pairParser) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 func (p pairParser) OnMatch(int) ast.Node {
 	return &span{inlineNode: inline(kindSpan), element: p.element}
 }
+
+// emphasisParser is CommonMark's * and _ with one amendment: next to Chinese, Japanese or Korean, which put no spaces between words, signs
+// touching punctuation still open and close. By the letter of CommonMark, 打开**[[设置]]**。 shows its stars.
+type emphasisParser struct{}
+
+func (emphasisParser) Trigger() []byte { return []byte{'*', '_'} }
+
+func (e emphasisParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	before := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	d := parser.ScanDelimiter(line, before, 1, e)
+	if d == nil {
+		return nil
+	}
+	if after, _ := utf8.DecodeRune(line[d.OriginalLength:]); d.Char == '*' {
+		d.CanOpen = d.CanOpen || isCJK(before) && !unicode.IsSpace(after) && after != utf8.RuneError
+		d.CanClose = d.CanClose || isCJK(after) && !unicode.IsSpace(before)
+	}
+	d.Segment = segment.WithStop(segment.Start + d.OriginalLength)
+	block.Advance(d.OriginalLength)
+	pc.PushDelimiter(d)
+	return d
+}
+
+func (emphasisParser) IsDelimiter(b byte) bool { return b == '*' || b == '_' }
+
+func (emphasisParser) CanOpenCloser(opener, closer *parser.Delimiter) bool {
+	return opener.Char == closer.Char
+}
+
+func (emphasisParser) OnMatch(consumes int) ast.Node { return ast.NewEmphasis(consumes) }
+
+func isCJK(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) ||
+		(r >= 0x3000 && r <= 0x303f) || (r >= 0xff00 && r <= 0xffef)
+}

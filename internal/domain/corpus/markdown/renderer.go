@@ -66,14 +66,6 @@ func New() *Renderer {
 	p := parser.NewParser(
 		parser.WithBlockParsers(blockParsers()...),
 		parser.WithInlineParsers(inlineParsers()...),
-		parser.WithInlineParsers(
-			util.Prioritized(wikiLinkParser{}, 90),
-			util.Prioritized(taskParser{}, 95),
-			util.Prioritized(tagParser{}, 110),
-			util.Prioritized(mathParser{}, 120),
-			util.Prioritized(pairParser{'=', "mark"}, 490),
-			util.Prioritized(pairParser{'~', "del"}, 490),
-		),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 	)
 	md := goldmark.New(
@@ -127,7 +119,7 @@ func (r *Renderer) render(ctx context.Context, body string, opts Options, plain 
 
 // parse reads a note into a tree without comments, with callouts and block ids in place.
 func (r *Renderer) parse(body string) (*ast.Document, source) {
-	src := withFootnotes(withoutComments(newSource(normalised(body))))
+	src := withTableLinks(withFootnotes(withoutComments(newSource(normalised(body)))))
 	doc := r.tree(src)
 	for round := 0; ; round++ {
 		at := leak(doc, src.text)
