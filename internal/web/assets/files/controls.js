@@ -4,14 +4,24 @@
   "use strict";
   var doc = document;
   function all(selector, root) { return Array.prototype.slice.call((root || doc).querySelectorAll(selector)); }
+  /* The clipboard exists only over https and on localhost; a site in a home network has neither. */
+  function put(text) {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    var area = doc.createElement("textarea");
+    area.value = text;
+    doc.body.append(area);
+    area.select();
+    var done = doc.execCommand("copy");
+    area.remove();
+    return done ? Promise.resolve() : Promise.reject();
+  }
   function say(text) { var at = doc.getElementById("live-state"); if (at) at.textContent = text; }
 
   doc.addEventListener("click", function (e) {
     var copy = e.target.closest("[data-copy]"), shut = e.target.closest("[data-close]");
     if (shut) shut.closest("dialog").close();
     if (!copy) return;
-    var from = copy.dataset.copyFrom && doc.getElementById(copy.dataset.copyFrom);
-    navigator.clipboard.writeText(from ? from.textContent : copy.dataset.copy).then(function () {
+    put(copy.dataset.copy).then(function () {
       copy.setAttribute("data-copied", "");
       say("Copied");
       setTimeout(function () { copy.removeAttribute("data-copied"); say(""); }, 1500);
@@ -26,10 +36,16 @@
     if (box.dataset.pickAll) all(".pick", form).forEach(function (p) { p.checked = box.checked; });
     var n = picked(form), head = form.querySelector("[data-pick-all]");
     if (head) head.checked = n > 0 && n === all(".pick:not([data-pick-all])", form).length;
+    if (!n) all("[data-late]", form).forEach(function (el) {
+      el.removeAttribute("data-late");
+      htmx.trigger(el, el.getAttribute("hx-trigger"));
+    });
     all("[data-picked]", form).forEach(function (at) { at.textContent = n ? n + " selected. Live updates wait until nothing is selected." : ""; });
   });
   doc.addEventListener("htmx:beforeRequest", function (e) {
-    if (e.target.matches("[data-live]") && picked(e.target.closest("[data-picks]") || e.target)) e.preventDefault();
+    if (!e.target.matches("[data-live]") || !picked(e.target.closest("[data-picks]") || e.target)) return;
+    e.preventDefault();
+    e.target.setAttribute("data-late", "");
   });
   doc.addEventListener("htmx:sendError", function () { say("The server did not answer. What you see may be old."); });
   doc.addEventListener("htmx:responseError", function (e) {

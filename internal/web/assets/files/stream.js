@@ -1,15 +1,18 @@
 /* One event stream for all tabs of a browser, since HTTP/1.1 allows six connections to a host. The
    visible tab that holds the lock reads the stream and passes each message on; a hidden tab lets go.
-   Whoever takes over names the last message it saw, so that the server can send what came between. */
+   Whoever takes over names the last message it saw, so that the server can send what came between.
+   Locks exist only over https and on localhost; elsewhere each tab reads a stream of its own.
+   Of one event's messages at most one a second is handed on, and the last one always is. */
 (function () {
   "use strict";
-  if (!navigator.locks || !window.BroadcastChannel) return;
+  if (!window.BroadcastChannel) return;
 
   htmx.createEventSource = function (url) {
-    var channel = new BroadcastChannel("live " + url);
+    var channel = navigator.locks ? new BroadcastChannel("live " + url) : { postMessage: Function.prototype, close: Function.prototype };
     /* heard: event name -> listeners of this tab; wanted: the names that any tab listens to */
     var heard = {};
     var wanted = {};
+    var resting = {}, late = {};
     var source = null, release = null, waiting = null, last = "";
     var self = { readyState: 0, close: close };
 
@@ -40,6 +43,12 @@
     function deliver(message) {
       if (message.id) last = message.id;
       if (message.open) { self.readyState = 1; if (self.onopen) self.onopen(message); return; }
+      if (resting[message.name]) { late[message.name] = message; return; }
+      resting[message.name] = setTimeout(function () {
+        var next = late[message.name];
+        late[message.name] = resting[message.name] = null;
+        if (next) deliver(next);
+      }, 1000);
       (heard[message.name] || []).slice().forEach(function (fn) {
         fn({ type: message.name, data: message.data, lastEventId: message.id });
       });
@@ -58,6 +67,7 @@
     }
     function look() {
       if (document.hidden) letGo();
+      else if (!source && !navigator.locks) lead();
       else if (!source && !waiting) {
         waiting = new AbortController();
         navigator.locks.request("live " + url, { signal: waiting.signal }, lead).catch(function () {});
