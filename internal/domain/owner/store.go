@@ -1,0 +1,86 @@
+package owner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+type store struct{ q pg.Querier }
+
+func (s store) with(tx pg.Tx) store { return store{q: tx} }
+
+func (s store) owner(ctx context.Context) (o Owner, passwordHash string, err error) {
+	err = s.q.QueryRow(ctx, `
+		select id, coalesce(email, ''), name, zone, site_title, site_tagline, single_keys, set_up_at is not null, coalesce(password_hash, '')
+		from owners order by created_at limit 1`).
+		Scan(&o.ID, &o.Email, &o.Name, &o.Zone, &o.Title, &o.Tagline, &o.SingleKeys, &o.SetUp, &passwordHash)
+	if err != nil {
+		return Owner{}, "", fmt.Errorf("read the owner: %w", err)
+	}
+	return o, passwordHash, nil
+}
+
+func (s store) setCredentials(ctx context.Context, id, email, hash string) error {
+	_, err := s.q.Exec(ctx, `
+		update owners set email = $2, password_hash = $3, set_up_at = coalesce(set_up_at, clock_timestamp()) where id = $1`, id, email, hash)
+	return err
+}
+
+func (s store) saveSettings(ctx context.Context, o Owner) error {
+	_, err := s.q.Exec(ctx, `
+		update owners set name = $2, zone = $3, site_title = $4, site_tagline = $5, single_keys = $6 where id = $1`,
+		o.ID, o.Name, o.Zone, o.Title, o.Tagline, o.SingleKeys)
+	return err
+}
+
+// replaceSetupToken leaves one valid link: the newest.
+func (s store) replaceSetupToken(ctx context.Context, hash []byte, reset bool, life time.Duration) error {
+	if _, err := s.q.Exec(ctx, `delete from setup_tokens`); err != nil {
+		return err
+	}
+	_, err := s.q.Exec(ctx, `
+		insert into setup_tokens (token_hash, reset, expires_at) values ($1, $2, clock_timestamp() + $3)`, hash, reset, life)
+	return err
+}
+
+func (s store) setupToken(ctx context.Context, hash []byte) (reset, found bool, err error) {
+	err = s.q.QueryRow(ctx, `select reset from setup_tokens where token_hash = $1 and expires_at > clock_timestamp()`, hash).Scan(&reset)
+	if pg.NoRows(err) {
+		return false, false, nil
+	}
+	return reset, err == nil, err
+}
+
+// takeSetupToken uses the link up; false means that somebody was faster.
+func (s store) takeSetupToken(ctx context.Context, hash []byte) (bool, error) {
+	tag, err := s.q.Exec(ctx, `delete from setup_tokens where token_hash = $1 and expires_at > clock_timestamp()`, hash)
+	return tag.RowsAffected() == 1, err
+}
+
+func (s store) noteFailure(ctx context.Context, address string) error {
+	_, err := s.q.Exec(ctx, `insert into login_failures (address) values ($1)`, address)
+	return err
+}
+
+func (s store) failures(ctx context.Context, address string, window time.Duration) (own, all int, err error) {
+	err = s.q.QueryRow(ctx, `
+		select count(*) filter (where address = $1), count(*) from login_failures where at > clock_timestamp() - $2::interval`, address, window).
+		Scan(&own, &all)
+	return own, all, err
+}
+
+func (s store) prune(ctx context.Context) error {
+	for _, q := range []string{
+		`delete from login_failures where at < clock_timestamp() - interval '1 day'`,
+		`delete from sessions where expires_at < clock_timestamp()`,
+		`delete from setup_tokens where expires_at < clock_timestamp()`,
+	} {
+		if _, err := s.q.Exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
