@@ -95,5 +95,5 @@ for part in "$@"; do
   esac
 done
 
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed" | tee "$logs/count"
 [ "$failed" -eq 0 ]
