@@ -21,6 +21,7 @@ type finisher struct {
 	toc     []Heading
 	ids     map[string]bool
 	repeats map[string]int // how often a heading's slug was taken
+	shown   int            // level of the last heading shown; the page's title is 1
 	levels  []int          // heading levels as written that are open above the current one
 	local   []localLink
 	hidden  int // depth of hidden elements
@@ -52,7 +53,7 @@ type localLink struct {
 const maxOpen = 400
 
 func newFinisher(words Words, reserved []string) *finisher {
-	f := &finisher{words: words, ids: map[string]bool{}, repeats: map[string]int{}, dropped: map[string]int{}}
+	f := &finisher{words: words, shown: 1, ids: map[string]bool{}, repeats: map[string]int{}, dropped: map[string]int{}}
 	for _, id := range reserved {
 		f.ids[id] = true
 	}
@@ -197,14 +198,19 @@ func isHeading(name string) bool {
 	return len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6'
 }
 
-// enterHeading nests headings under the page's title: whatever levels the author chose, the outline has no gaps.
+// enterHeading nests headings under the page's title: whatever levels the author chose, no level is skipped. Raw HTML and embedded notes
+// stand outside the note's own outline.
 func (f *finisher) enterHeading(e *element, t *nethtml.Token) {
 	level := int(e.name[1] - '0')
-	for len(f.levels) > 0 && f.levels[len(f.levels)-1] >= level {
-		f.levels = f.levels[:len(f.levels)-1]
+	shown := level + 1
+	if !e.user && f.embeds == 0 {
+		for len(f.levels) > 0 && f.levels[len(f.levels)-1] >= level {
+			f.levels = f.levels[:len(f.levels)-1]
+		}
+		f.levels = append(f.levels, level)
+		shown = len(f.levels) + 1
 	}
-	f.levels = append(f.levels, level)
-	t.Data = "h" + strconv.Itoa(min(len(f.levels)+1, 6))
+	t.Data = "h" + strconv.Itoa(min(shown, f.shown+1, 6))
 	e.name = t.Data
 	unset(t, "id")
 }
@@ -295,10 +301,10 @@ func (f *finisher) leave(e element) {
 // leaveHeading gives the heading its id, from the words it shows (its source may name a private note), and enters it in the contents.
 func (f *finisher) leaveHeading(e element, empty bool) {
 	if empty {
-		f.levels = f.levels[:len(f.levels)-1]
 		f.out[e.start] = "<span>"
 		return
 	}
+	f.shown = int(e.name[1] - '0')
 	if e.user || f.embeds > 0 {
 		return
 	}

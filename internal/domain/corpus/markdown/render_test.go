@@ -108,6 +108,8 @@ func TestSyntax(t *testing.T) {
 		{"title repeated", "# Self\ntext", "<p>text</p>"},
 		{"h1 is shifted", "# Other", `<h2 id="other">Other</h2>`},
 		{"no gaps", "### a\n##### b", `<h3 id="b">b</h3>`},
+		{"empty headings are none", "# \n## a\n#### b", `<h3 id="b">b</h3>`},
+		{"raw headings do not move the outline", "## a\n\n<h1>x</h1>\n<h5>y</h5>\n\n## b", `<h2 id="b">b</h2>`},
 		{"unique ids", "## a\n## a", `<h2 id="a-1">a</h2>`},
 		{"harmless html", "press <kbd>Ctrl</kbd><sup>1</sup>", `<kbd>Ctrl</kbd><sup>1</sup>`},
 		{"bare address", "see https://a.example/x.", `<a href="https://a.example/x" class="external" rel="noopener noreferrer">https://a.example/x</a>.`},
