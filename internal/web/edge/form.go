@@ -120,8 +120,17 @@ func (f *Form) Fail(name, message string) {
 }
 
 // Absorb takes an error that is about the form (code invalid, or conflict at a field) and
-// reports true: show the form again with 422. Anything else is the edge's to answer.
+// reports true: show the form again with 422. Of joined errors each goes to its own field, and
+// one that is not about the form makes the whole not about it. Anything else is the edge's to answer.
 func (f *Form) Absorb(err error) bool {
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) {
+		absorbed := true
+		for _, one := range many.Unwrap() {
+			absorbed = f.Absorb(one) && absorbed
+		}
+		return absorbed
+	}
 	var c coded
 	if !errors.As(err, &c) {
 		return false
