@@ -80,6 +80,9 @@ create table public.tokens (
 );
 
 -- events: none (it is the outbox)
+-- txid: the transaction that made the row due, its birth or its last requeue. Rows are claimed in this order, because
+-- a transaction not visible to an earlier look cannot have an id below that look's pg_snapshot_xmin: the relay starts
+-- there instead of wading through the dead entries that a forgotten snapshot keeps (field case F05).
 create table public.events (
   id            uuid primary key default public.uuid_v7(),
   seq           bigint generated always as identity,
@@ -98,11 +101,13 @@ create table public.events (
   poisoned_at   timestamptz
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02, fillfactor = 80);
 create unique index events_seq on public.events (seq);
-create index events_waiting on public.events (seq) where fanned_out_at is null and poisoned_at is null;
+create index events_waiting on public.events (txid, seq) where fanned_out_at is null and poisoned_at is null;
 create index events_poisoned on public.events (seq) where poisoned_at is not null;
 create index events_fanned_out_at on public.events (fanned_out_at) where fanned_out_at is not null;
 create index events_txid on public.events (txid);
-create index events_subject on public.events (subject, seq desc);
+create index events_type on public.events (type, seq desc);
+-- A subject can be longer than an index entry may be (2,704 bytes); the save must not fail for that.
+create index events_subject on public.events (left(subject, 200), seq desc);
 
 -- events: none (which subscription lists have run; the newest live one relays)
 create table public.registries (
