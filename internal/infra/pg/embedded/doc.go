@@ -1,7 +1,7 @@
 // Package embedded runs the private PostgreSQL cluster of a Gatehouse that was not given a DATABASE_URL.
 //
 // It uses the PostgreSQL programs installed on the machine, keeps everything in one data directory, and listens
-// only on a unix socket in that directory (or, where the path is too long for a socket, on a loopback port).
+// only on a unix socket in that directory (or, where the path is too long for one, on a loopback port).
 //
 // Guarantees:
 //   - An existing cluster is never deleted, re-initialised or upgraded. A new one is built beside its place and

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // maxSocketPath is the longest unix socket path both Linux (107 bytes) and macOS (103) accept.
@@ -33,9 +34,11 @@ func (l layout) data() string      { return filepath.Join(l.home, "cluster", "da
 func (l layout) passwords() string { return filepath.Join(l.home, "cluster", "pgpass") }
 func (l layout) pidFile() string   { return filepath.Join(l.data(), "postmaster.pid") }
 
-// socketFits reports whether the kernel accepts the path of the socket.
-func (l layout) socketFits() bool {
-	return len(filepath.Join(l.socketDir(), fmt.Sprintf(".s.PGSQL.%d", socketPort))) <= maxSocketPath
+// socketUsable reports whether the kernel accepts the path of the socket, and an address can name it: a comma separates
+// hosts there.
+func (l layout) socketUsable() bool {
+	path := filepath.Join(l.socketDir(), fmt.Sprintf(".s.PGSQL.%d", socketPort))
+	return len(path) <= maxSocketPath && !strings.Contains(path, ",")
 }
 
 // DefaultDataDir is where Gatehouse keeps its data when nobody says otherwise: /var/lib/gatehouse for root, whose

@@ -59,7 +59,8 @@ func (pm postmaster) url(role, password, database string) string {
 		u.Host = net.JoinHostPort("127.0.0.1", pm.port)
 		q.Set("sslmode", "disable")
 	}
-	u.RawQuery = q.Encode()
+	// libpq and pgx take a plus in an address for a plus.
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
 	return u.String()
 }
 

@@ -55,10 +55,10 @@ func (l layout) writeSettings(extra map[string]string) (path string, err error) 
 	return path, nil
 }
 
-// address is where a PostgreSQL about to be started will listen: the socket, or a loopback port when the socket's
-// path is too long.
+// address is where a PostgreSQL about to be started will listen: the socket, or a loopback port when that path
+// cannot be used.
 func (l layout) address() ([]string, error) {
-	if l.socketFits() {
+	if l.socketUsable() {
 		return []string{"-c", "listen_addresses=", "-c", "unix_socket_directories=" + quoteListItem(l.socketDir()),
 			"-c", "port=" + strconv.Itoa(socketPort)}, nil
 	}
@@ -70,7 +70,7 @@ func (l layout) address() ([]string, error) {
 		"-c", "port=" + strconv.Itoa(port)}, nil
 }
 
-// quoteListItem protects a path with commas or spaces in a setting that is a list of paths.
+// quoteListItem protects a path with spaces or quotes in a setting that is a list of paths.
 func quoteListItem(path string) string {
 	return `"` + strings.ReplaceAll(path, `"`, `""`) + `"`
 }
