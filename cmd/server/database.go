@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	gatehouse "github.com/gatehouse-hq/gatehouse"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/river"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/embedded"
+)
+
+// database is where this process's rows live: the operator's server, or the
+// private cluster.
+type database struct {
+	url     string
+	cluster *embedded.Cluster // nil when DATABASE_URL names a server
+}
+
+func openDatabase(ctx context.Context, c config, say io.Writer) (*database, error) {
+	if c.databaseURL != "" {
+		return &database{url: c.databaseURL}, nil
+	}
+	cluster, err := embedded.Start(ctx, embedded.Config{DataDir: c.dataDir, Log: say})
+	if err != nil {
+		return nil, err
+	}
+	return &database{url: cluster.URL(), cluster: cluster}, nil
+}
+
+// close leaves the private cluster; the last user of it stops it.
+func (d *database) close() error {
+	if d.cluster == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return d.cluster.Stop(ctx)
+}
+
+func (d *database) migrate(ctx context.Context) error {
+	return pg.Migrate(ctx, d.url, pg.Plan{Current: gatehouse.Schema, Steps: pg.Migrations, Then: river.Migrate})
+}
+
+func migrateOnly(ctx context.Context, p *program, _ []string) (err error) {
+	db, err := openDatabase(ctx, p.cfg, p.errOut)
+	if err != nil {
+		return err
+	}
+	defer func() { err = orFirst(err, db.close()) }()
+	if err := db.migrate(ctx); err != nil {
+		return err
+	}
+	newest, err := pg.NewestVersion(pg.Migrations)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "The database is at schema version %d.\n", newest)
+	return err
+}
+
+// orFirst keeps the error that came first: what follows it is mostly its echo.
+func orFirst(first, later error) error {
+	if first != nil {
+		return first
+	}
+	return later
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
+)
+
+// Bounds that doctor and the panel share with the guide.
+const (
+	skewBound  = 500 * time.Millisecond
+	spaceBound = 1 << 30 // bytes; less than this and a busy day may fill the disk
+)
+
+// examination is one line of doctor's report: what was found, or an error
+// that says what to do.
+type examination struct {
+	name string
+	look func(ctx context.Context) (found string, err error)
+}
+
+// doctor looks at everything a start depends on and changes nothing, except
+// that it starts the private cluster when nobody runs it.
+func doctor(ctx context.Context, p *program, _ []string) error {
+	var db *database
+	var pool *pg.DB
+	defer func() {
+		if pool != nil {
+			pool.Close()
+		}
+		if db != nil {
+			if err := db.close(); err != nil {
+				fmt.Fprintln(p.errOut, "stop the private database:", err)
+			}
+		}
+	}()
+	list := []examination{
+		{"disk", func(context.Context) (string, error) { return diskSpace(p.cfg.dataDir) }},
+		{"seal key", func(context.Context) (string, error) { return sealKey(p.cfg) }},
+		{"database", func(ctx context.Context) (found string, err error) {
+			if db, err = openDatabase(ctx, p.cfg, p.errOut); err != nil {
+				return "", err
+			}
+			if pool, err = pg.Open(ctx, db.url, pg.Options{MaxConns: 2, Application: "gatehouse doctor"}); err != nil {
+				return "", fmt.Errorf("%w; check that PostgreSQL runs and that DATABASE_URL is right", err)
+			}
+			err = pool.QueryRow(ctx, `select split_part(version(), ' on ', 1) || ', ' || pg_size_pretty(pg_database_size(current_database()))`).Scan(&found)
+			return found, err
+		}},
+		{"schema", needs(&pool, schemaState)},
+		{"clock", needs(&pool, clockSkew)},
+		{"search", needs(&pool, func(ctx context.Context, pool *pg.DB) (string, error) {
+			engine, err := newEngine(p.cfg, pool)
+			if err != nil {
+				return "", err
+			}
+			return engine.Name() + " answers", engine.Check(ctx)
+		})},
+	}
+	sick := 0
+	for _, e := range list {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		found, err := e.look(ctx)
+		cancel()
+		if err != nil {
+			sick++
+			fmt.Fprintf(p.out, "%-9s PROBLEM  %v\n", e.name, err)
+			continue
+		}
+		fmt.Fprintf(p.out, "%-9s ok       %s\n", e.name, found)
+	}
+	if sick > 0 {
+		return fmt.Errorf("%d of %d need attention", sick, len(list))
+	}
+	return nil
+}
+
+// needs skips an examination when there is no database to ask.
+func needs(pool **pg.DB, look func(context.Context, *pg.DB) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if *pool == nil {
+			return "", errors.New("not looked at, because the database cannot be reached")
+		}
+		return look(ctx, *pool)
+	}
+}
+
+func schemaState(ctx context.Context, pool *pg.DB) (string, error) {
+	have, err := pg.SchemaVersion(ctx, pool)
+	if err != nil {
+		return "", err
+	}
+	want, err := pg.NewestVersion(pg.Migrations)
+	switch {
+	case err != nil:
+		return "", err
+	case have == 0:
+		return "empty; the first start creates it", nil
+	case have > want:
+		return "", fmt.Errorf("%w: version %d, this program knows %d; use the newer program", pg.ErrNewerSchema, have, want)
+	case have < want:
+		return "", fmt.Errorf("version %d, this program wants %d; run: gatehouse migrate", have, want)
+	}
+	return fmt.Sprintf("version %d", have), nil
+}
+
+func clockSkew(ctx context.Context, pool *pg.DB) (string, error) {
+	before := time.Now()
+	theirs, err := pg.Now(ctx, pool)
+	if err != nil {
+		return "", err
+	}
+	// The database read its clock somewhere within the round trip.
+	skew := before.Add(time.Since(before) / 2).Sub(theirs).Round(time.Millisecond)
+	if skew.Abs() > skewBound {
+		return "", fmt.Errorf("this machine and the database differ by %s; set both clocks by NTP", skew)
+	}
+	return fmt.Sprintf("within %s of the database", max(skew.Abs(), time.Millisecond)), nil
+}
+
+func diskSpace(dir string) (string, error) {
+	var fs syscall.Statfs_t
+	at := dir
+	for err := syscall.Statfs(at, &fs); err != nil; err = syscall.Statfs(at, &fs) {
+		if at == "/" {
+			return "", fmt.Errorf("cannot look at %s: %w", dir, err)
+		}
+		at = parent(at)
+	}
+	free := fs.Bavail * uint64(fs.Bsize)
+	text := fmt.Sprintf("%.1f GB free at %s", float64(free)/1e9, at)
+	if free < spaceBound {
+		return "", fmt.Errorf("only %s; make room", text)
+	}
+	return text, nil
+}
+
+func sealKey(c config) (string, error) {
+	if c.sealKey == "" && !seal.KeyFileExists(c.dataDir) {
+		return "none yet; the first start makes one", nil
+	}
+	if _, err := seal.Load(c.sealKey, c.dataDir); err != nil {
+		return "", err
+	}
+	return "can be read", nil
+}

@@ -1,0 +1,127 @@
+// Command server is Gatehouse: one binary that serves the site, runs the
+// queue and answers the few questions an operator asks in a terminal.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is stamped by the build.
+var version = "dev"
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// exitUsage is what a shell expects for words that cannot be understood.
+const exitUsage = 2
+
+type command struct {
+	name, args, what string
+	run              func(ctx context.Context, p *program, args []string) error
+}
+
+// commands is everything the binary can be asked, in the order help shows it.
+func commands() []command {
+	return []command{
+		{"serve", "", "run the site (the default)", serve},
+		{"migrate", "", "bring the database to this program's schema, then stop", migrateOnly},
+		{"import", "PATH", "import a folder or zip of Markdown notes", importVault},
+		{"setup-link", "[--reset]", "print a one-time link to set the owner up", setupLink},
+		{"doctor", "", "check database, search, clock, disk and keys, and say what to do", doctor},
+		{"version", "", "print the version", printVersion},
+	}
+}
+
+// program is what every command gets: settings, and where it may write.
+type program struct {
+	cfg    config
+	out    io.Writer
+	errOut io.Writer
+	forced <-chan struct{} // closed by the second signal
+}
+
+var errUsage = errors.New("usage")
+
+func run(args []string, env func(string) string, out, errOut io.Writer) int {
+	name := "serve"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	var cmd *command
+	for _, c := range commands() {
+		if c.name == name {
+			cmd = &c
+			break
+		}
+	}
+	if cmd == nil {
+		help(errOut, name)
+		return exitUsage
+	}
+	cfg, err := readConfig(env)
+	if err != nil {
+		fmt.Fprintf(errOut, "gatehouse: the environment cannot be used:\n%v\n", err)
+		return exitUsage
+	}
+	ctx, forced, release := stopSignals()
+	defer release()
+	err = cmd.run(ctx, &program{cfg: cfg, out: out, errOut: errOut, forced: forced}, args)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage) || errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(errOut, "usage: gatehouse %s %s\n", cmd.name, cmd.args)
+		return exitUsage
+	default:
+		fmt.Fprintf(errOut, "gatehouse %s: %v\n", cmd.name, err)
+		return 1
+	}
+}
+
+func help(w io.Writer, asked string) {
+	if asked != "help" && asked != "-h" && asked != "--help" {
+		fmt.Fprintf(w, "gatehouse: there is no command %q\n", asked)
+	}
+	fmt.Fprintln(w, "usage: gatehouse [command]")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-22s %s\n", c.name+" "+c.args, c.what)
+	}
+}
+
+// stopSignals turns the first SIGINT or SIGTERM into the end of ctx (a stop
+// with grace) and the second into forced (field case F09).
+func stopSignals() (ctx context.Context, forced <-chan struct{}, release func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	force := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		for n := 0; n < 2; n++ {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+			if n == 0 {
+				cancel()
+			} else {
+				close(force)
+			}
+		}
+	}()
+	return ctx, force, func() { close(done); cancel(); signal.Stop(signals) }
+}
+
+func printVersion(_ context.Context, p *program, _ []string) error {
+	_, err := fmt.Fprintln(p.out, "gatehouse", version)
+	return err
+}

@@ -1,0 +1,87 @@
+// Package web mounts the faces of Gatehouse and orders what every request
+// passes on its way in.
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/gatehouse-hq/gatehouse/internal/web/assets"
+	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/session"
+)
+
+// Faces are the parts that the site is mounted from.
+type Faces struct {
+	Edge   *edge.Edge
+	Gate   *session.Gate
+	Assets *assets.Set
+	Admin  func(chi.Router) // behind the gate
+	API    func(chi.Router) // guards itself: session or token
+	Public func(chi.Router) // open to everyone
+
+	// Ready proves that the database answers and has the schema.
+	Ready func(context.Context) error
+	// Healthy says in one word whether anything is stuck: "ok" or what is wrong.
+	Healthy func(context.Context) (verdict string, ok bool, err error)
+}
+
+// New returns the handler of the whole site.
+func New(f Faces) http.Handler {
+	r := chi.NewRouter()
+	r.Handle(assets.Prefix+"*", f.Assets.Handler())
+	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	r.Get("/readyz", f.ready)
+	r.Get("/healthz/tasks", f.healthy)
+	f.Gate.Routes(r)
+	r.Route("/admin", func(r chi.Router) {
+		r.Use(f.Gate.Require)
+		f.Admin(r)
+		r.NotFound(f.Edge.NotFound().ServeHTTP)
+		r.MethodNotAllowed(f.Edge.NotFound().ServeHTTP)
+	})
+	f.API(r)
+	f.Public(r)
+	r.NotFound(f.Edge.NotFound().ServeHTTP)
+	r.MethodNotAllowed(f.Edge.NotFound().ServeHTTP)
+	return f.Edge.Chain(r)
+}
+
+// probeTime bounds what a health check may wait for.
+const probeTime = 5 * time.Second
+
+func (f Faces) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), probeTime)
+	defer cancel()
+	if err := f.Ready(ctx); err != nil {
+		f.Edge.Log.WarnContext(ctx, "not ready", "error", err)
+		answer(w, http.StatusServiceUnavailable, "not ready")
+		return
+	}
+	answer(w, http.StatusOK, "ready")
+}
+
+func (f Faces) healthy(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), probeTime)
+	defer cancel()
+	verdict, ok, err := f.Healthy(ctx)
+	switch {
+	case err != nil:
+		f.Edge.Log.WarnContext(ctx, "health cannot be told", "error", err)
+		answer(w, http.StatusServiceUnavailable, "unknown")
+	case !ok:
+		answer(w, http.StatusServiceUnavailable, verdict)
+	default:
+		answer(w, http.StatusOK, verdict)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, word string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(word + "\n"))
+}
