@@ -2,6 +2,7 @@ package markdown_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,5 +132,64 @@ func TestSyntax(t *testing.T) {
 				t.Errorf("render(%q)\n got %s\nwant %s", c.src, got, c.want)
 			}
 		})
+	}
+}
+
+func TestDerivatives(t *testing.T) {
+	t.Parallel()
+	v := garden()
+	v.notes["Tagged"] = "#theirs and their words\n\n## Their heading\n"
+	src := "# Self\n\n## First [[Pump|*pump*]]\n\nPlain **words** with #mine, #Mine and `code`[^1].\n\n### Second\n\n![[Tagged]]\n\n![[photo.png]]\n\n" +
+		"| a | b |\n|--|--|\n| c | d |\n\n- [ ] task\n\n[^1]: note text\n"
+	page, err := markdown.New().Render(t.Context(), src, markdown.Options{Title: "Self", Resolver: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []markdown.Heading{{Level: 2, ID: "first-pump", Text: "First *pump*"}, {Level: 3, ID: "second", Text: "Second"}}; !slices.Equal(page.TOC, want) {
+		t.Errorf("contents %+v", page.TOC)
+	}
+	if want := "First *pump*\nPlain words with #mine, #Mine and code.\nSecond\na\nb\nc\nd\ntask\nnote text"; page.Text != want {
+		t.Errorf("text %q", page.Text)
+	}
+	if want := "Plain words with #mine, #Mine and code. task note text"; page.Excerpt != want {
+		t.Errorf("excerpt %q", page.Excerpt)
+	}
+	if !slices.Equal(page.Tags, []string{"mine"}) || len(page.Files) != 1 || page.Files[0].ID != "photo.png" {
+		t.Errorf("tags %q, files %+v", page.Tags, page.Files)
+	}
+	plain, err := markdown.New().Plain(t.Context(), src, markdown.Options{Title: "Self", Resolver: v})
+	if err != nil || plain != page.Text {
+		t.Errorf("Plain differs from Text: %q, %v", plain, err)
+	}
+	again, err := markdown.New().Render(t.Context(), src, markdown.Options{Title: "Self", Resolver: v})
+	if err != nil || again.HTML != page.HTML {
+		t.Error("the same note renders differently")
+	}
+}
+
+func TestExcerptEndsAtAWord(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{strings.Repeat("words, ", 100), strings.Repeat("链接笔记，", 100)} {
+		got := []rune(render(t, src).Excerpt)
+		if len(got) > 200 || len(got) < 150 || got[len(got)-1] != '…' || got[len(got)-2] == ',' || got[len(got)-2] == '，' {
+			t.Errorf("%q", string(got))
+		}
+	}
+}
+
+func TestReservedIDs(t *testing.T) {
+	t.Parallel()
+	page, err := markdown.New().Render(t.Context(), "## Main", markdown.Options{ReservedIDs: []string{"main"}})
+	if err != nil || !strings.Contains(page.HTML, `id="main-1"`) {
+		t.Error(page.HTML, err)
+	}
+}
+
+// The style sheet offered for code must name only classes, and colour what the highlighter marks.
+func TestChromaCSS(t *testing.T) {
+	t.Parallel()
+	css := markdown.ChromaCSS()
+	if strings.Contains(css, "style=") || !strings.Contains(css, ".kd") || len(css) > 1800 {
+		t.Errorf("%d bytes: %s", len(css), css)
 	}
 }

@@ -90,9 +90,16 @@ func (p *page) resolve(doc ast.Node, src []byte, f frame) error {
 	if err := p.embedNotes(doc, f); err != nil {
 		return err
 	}
-	nodes := collect(doc, kindWikiLink, kindTag, kindTask, ast.KindLink, ast.KindImage, ast.KindAutoLink, ast.KindRawHTML, ast.KindHTMLBlock)
-	for i := len(nodes) - 1; i >= 0; i-- { // inner before outer: an image inside a link is decided first
-		if err := p.decide(nodes[i], src, f); err != nil {
+	// Inner before outer: an image's words are read when its own links were decided, so that they name nothing private.
+	var nodes []ast.Node
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			nodes = append(nodes, n)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range nodes {
+		if err := p.decide(n, src, f); err != nil {
 			return err
 		}
 	}
@@ -103,7 +110,7 @@ func (p *page) decide(n ast.Node, src []byte, f frame) (err error) {
 	var to ast.Node
 	switch n := n.(type) {
 	case *tag:
-		p.decideTag(n)
+		p.decideTag(n, f)
 		return nil
 	case *task:
 		n.label = p.words.Open
@@ -129,14 +136,15 @@ func (p *page) decide(n ast.Node, src []byte, f frame) (err error) {
 		}
 		to, err = p.filtered(raw, f)
 	}
-	if err == nil {
+	if err == nil && to != nil {
 		n.Parent().ReplaceChild(n.Parent(), n, to)
 	}
 	return err
 }
 
-func (p *page) decideTag(n *tag) {
-	if key := strings.ToLower(n.name); !p.seenTag[key] {
+// decideTag links a tag and, if it is the page's own and not an embedded note's, keeps it.
+func (p *page) decideTag(n *tag, f frame) {
+	if key := strings.ToLower(n.name); len(f.open) == 1 && !p.seenTag[key] {
 		p.seenTag[key] = true
 		p.tags = append(p.tags, n.name)
 	}

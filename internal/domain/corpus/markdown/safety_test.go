@@ -23,6 +23,7 @@ func TestPrivateTargetsStayUnnamed(t *testing.T) {
 		"[^1] and ^[see [[Salary talk]]]",
 		"[^1]: [[Salary talk#Raise]]",
 		"> [!note] [[Salary talk]]",
+		"![see [[Salary talk]] and [x](Salary.md)](photo.png)",
 		"| a | b |\n|--|--|\n| [[Salary talk|the talk]] | [[Salary talk\\|the talk]] |",
 		"<iframe src=\"salary.html\"></iframe> <video src=\"salary.mp4\"></video>",
 		"[![the chart](salary.png)](Salary%20talk.md)",
