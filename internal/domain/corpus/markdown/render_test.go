@@ -113,6 +113,7 @@ func TestSyntax(t *testing.T) {
 		{"raw headings do not move the outline", "## a\n\n<h1>x</h1>\n<h5>y</h5>\n\n## b", `<h2 id="b">b</h2>`},
 		{"unique ids", "## a\n## a", `<h2 id="a-1">a</h2>`},
 		{"harmless html", "press <kbd>Ctrl</kbd><sup>1</sup>", `<kbd>Ctrl</kbd><sup>1</sup>`},
+		{"raw end tags stay in their block", "<div>\n\n> a </div>in", "<p>a in</p>\n</blockquote>"},
 		{"bare address", "see https://a.example/x.", `<a href="https://a.example/x" class="external" rel="noopener noreferrer">https://a.example/x</a>.`},
 		{"embed", "![[Pump]]", "<p class=\"embed-title\"><a href=\"/wiki/pump\">Pump</a></p>"},
 		{"embed of a section", "![[Pump#Care]]", "Oil it."},
