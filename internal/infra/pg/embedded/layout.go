@@ -76,7 +76,7 @@ func (l layout) create(acct account) error {
 	if err := os.MkdirAll(l.socketDir(), 0o700); err != nil {
 		return unwritable(l.dataDir, err)
 	}
-	return acct.own(l.socketDir())
+	return unwritable(l.dataDir, acct.own(l.socketDir()))
 }
 
 // makeDir makes dir where it is missing, with the mode whatever the umask: a root whose umask is 077 would close it to the

@@ -110,8 +110,8 @@ func TestProblemsAreSentences(t *testing.T) {
 		{unwritable("/d", fmt.Errorf("x: %w", syscall.EACCES)), "/d may not be written by this user"},
 		{unwritable("/d", errors.New("odd")), "prepare the data directory /d: odd"},
 		{programFailed("it failed", "/d", "a\nFATAL:  could not write: No space left on device\n"), "/d is full"},
-		{programFailed("it failed", "/d", "LOG: a\nFATAL:  first\nLOG: b\n"), "it failed: FATAL:  first"},
-		{programFailed("it failed", "/d", "initdb: error: second\nhint\n"), "it failed: initdb: error: second"},
+		{programFailed("it failed", "/d", "LOG: a\n1970 [1] FATAL:  first\nLOG: b\n"), "it failed: FATAL:  first"},
+		{programFailed("it failed", "/d", "initdb: error: second\nhint\n"), "it failed: error: second"},
 		{programFailed("it failed", "/d", "a\nlast\n"), "it failed: last"},
 		{programFailed("it failed", "/d", " \n"), "it failed, without saying why"},
 	} {

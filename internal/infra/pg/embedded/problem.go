@@ -45,8 +45,8 @@ func telling(said string) string {
 	for _, mark := range []string{"PANIC:", "FATAL:", "error:", ""} {
 		for line := range strings.Lines(said) {
 			line = strings.TrimSpace(line)
-			if line != "" && strings.Contains(line, mark) {
-				last = line
+			if at := strings.Index(line, mark); line != "" && at >= 0 {
+				last = line[at:] // without the time and process before it
 			}
 		}
 		if last != "" {
