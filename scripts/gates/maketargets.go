@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ var (
 	targetLine = regexp.MustCompile(`(?m)^([a-z][\w-]*)\s*:([^=]|$)`)
 	makeCall   = regexp.MustCompile(`\bmake ([a-z][\w-]*)`)
 	// pathWord is a word with a slash in it; whether it is a path of this checkout its first element tells.
-	pathWord = regexp.MustCompile(`(?:\./)?[\w.-]+(?:/[\w.-]+)+/?`)
+	pathWord = regexp.MustCompile(`(?:\./)?[\w.-]+(?:/[\w.%-]+)+/?`)
 )
 
 // checkMakeTargets holds the Makefile, the CI script and the README to their word: what they name exists.
@@ -54,6 +55,9 @@ func checkMakeTargets(c *checkout) (int, []finding, error) {
 					continue
 				}
 				word = strings.TrimRight(strings.TrimPrefix(word, "./"), "/.")
+				if plain, err := url.PathUnescape(word); err == nil {
+					word = plain // links write a space as %20
+				}
 				top, _, _ := strings.Cut(word, "/")
 				if !folders[top] {
 					continue
