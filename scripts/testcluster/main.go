@@ -22,12 +22,10 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 )
 
-const usage = "usage: testcluster [-durable] [-set NAME=VALUE]... -- COMMAND [ARGUMENT]..."
-
 func main() {
-	settings, command, err := parse(os.Args[1:])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	settings, command, ok := parse(os.Args[1:])
+	if !ok {
+		fmt.Fprintln(os.Stderr, "usage: testcluster [-durable] [-set NAME=VALUE]... -- COMMAND [ARGUMENT]...")
 		os.Exit(2)
 	}
 	code, err := run(settings, command)
@@ -39,27 +37,27 @@ func main() {
 }
 
 // parse does not use package flag, which would take the command's own flags when the "--" is forgotten.
-func parse(args []string) (settings map[string]string, command []string, err error) {
+func parse(args []string) (settings map[string]string, command []string, ok bool) {
 	settings = map[string]string{}
-	for len(args) > 0 {
-		switch arg := args[0]; {
-		case arg == "--" && len(args) > 1:
-			return settings, args[1:], nil
-		case arg == "-durable":
+	for len(args) > 1 {
+		switch args[0] {
+		case "--":
+			return settings, args[1:], true
+		case "-durable":
 			maps.Copy(settings, pgtest.DurableSettings())
 			args = args[1:]
-		case arg == "-set" && len(args) > 1:
+		case "-set":
 			name, value, ok := strings.Cut(args[1], "=")
 			if !ok {
-				return nil, nil, fmt.Errorf("-set takes NAME=VALUE, not %q\n%s", args[1], usage)
+				return nil, nil, false
 			}
 			settings[name] = value
 			args = args[2:]
 		default:
-			return nil, nil, errors.New(usage)
+			return nil, nil, false
 		}
 	}
-	return nil, nil, errors.New(usage)
+	return nil, nil, false
 }
 
 func run(settings map[string]string, command []string) (code int, err error) {
