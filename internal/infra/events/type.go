@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
@@ -32,7 +33,7 @@ type Type struct {
 // Event is one row of the outbox.
 type Event struct {
 	ID         string          `json:"id"`  // uuid v7; what receivers dedupe on
-	Seq        int64           `json:"seq"` // rises per subject
+	Seq        int64           `json:"seq"` // rises with the order of writing within a subject
 	OwnerID    string          `json:"owner_id"`
 	Type       string          `json:"type"`
 	Subject    string          `json:"subject"`
@@ -66,8 +67,11 @@ type Subscription struct {
 	Coalesce bool
 	// Handle does the work for one event.
 	Handle func(ctx context.Context, e Event) error
-	// HandleBatch gets up to 200 events in one job (HandleBatch set = batching).
-	// It merges nothing; see EventArgs for making one event a job of its own.
+	// HandleBatch gets up to 200 events, oldest first, in one job (setting it
+	// means batching). It merges nothing: every event is due. Its error is the
+	// whole job's, which comes back with the same events; to let the good ones
+	// commit, the handler gives a failing event a job of its own, in its own
+	// transaction, with SplitOff. That job calls HandleBatch with one event.
 	HandleBatch func(ctx context.Context, es []Event) error
 }
 
@@ -75,6 +79,23 @@ type Subscription struct {
 func (s Subscription) Kind(h jobs.Handler) jobs.Kind {
 	return jobs.Kind{Name: s.Name, Title: s.Title, Description: s.Description, Queue: s.Queue,
 		Policy: s.Policy, Awaited: s.Awaited, Handler: h, Subject: argsSubject}
+}
+
+// SplitOff makes one event of a batch a job of its own, in the transaction j is
+// bound to. A handler must not split off a batch of one: it returns the error.
+func SplitOff(ctx context.Context, j jobs.Jobs, subscription string, e Event) error {
+	_, err := j.EnqueueMany(ctx, []jobs.Insert{{Kind: subscription,
+		Args: Args{Event: e.ID, Subject: e.Subject}, Cause: e.jobCause()}})
+	if err != nil {
+		return fmt.Errorf("give event %s a task of its own: %w", e.ID, err)
+	}
+	return nil
+}
+
+// jobCause is what a job made for e stores as its cause: who asked for the
+// change, and e.
+func (e Event) jobCause() pg.Cause {
+	return pg.Cause{Request: e.Cause.Request, Actor: e.Cause.Actor, Event: e.ID}
 }
 
 // Args are the args of a subscription's job: Event for a single one, Events
