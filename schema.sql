@@ -346,7 +346,7 @@ create table public.notes (
   body_tags      text[] not null default '{}',
   source_path    text,
   source_hash    text,
-  source_version bigint,
+  source_content text,
   version        bigint not null default 1,
   created_at     timestamptz not null default clock_timestamp(),
   updated_at     timestamptz not null default clock_timestamp(),
@@ -426,6 +426,13 @@ create table public.imports (
   error       text not null default '',
   created_at  timestamptz not null default clock_timestamp(),
   finished_at timestamptz
+);
+
+-- events: none (an uploaded archive until its import has ended)
+create table public.import_uploads (
+  import_id uuid primary key references public.imports (id) on delete cascade,
+  options   jsonb not null,
+  body      bytea not null
 );
 
 -- events: none (one line of an import's report)

@@ -53,6 +53,11 @@ func Invalidf(field, format string, a ...any) error {
 	return &Error{code: Invalid, field: field, message: fmt.Sprintf(format, a...)}
 }
 
+// Conflictf says that a field's value collides with what is there already.
+func Conflictf(field, format string, a ...any) error {
+	return &Error{code: Conflict, field: field, message: fmt.Sprintf(format, a...)}
+}
+
 // Errorf is an error of the given code with a sentence for a person.
 func Errorf(code Code, format string, a ...any) error {
 	return &Error{code: code, message: fmt.Sprintf(format, a...)}
