@@ -96,6 +96,9 @@ func templateName(plan pg.Plan) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the migrations: %w", err)
 	}
+	if err := writeShapers(h); err != nil {
+		return "", fmt.Errorf("read what shapes the template: %w", err)
+	}
 	return "template_" + hex.EncodeToString(h.Sum(nil)[:10]), nil
 }
 
