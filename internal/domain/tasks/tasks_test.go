@@ -1,0 +1,281 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+)
+
+func ops(t *testing.T, d *tasks.Domain) *op.Set {
+	t.Helper()
+	set, err := op.Collect(d.Module().Ops...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestEveryOperationIsDeclared(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, o := range ops(t, house(&queue{}, &stream{})).All() {
+		names = append(names, o.Name)
+		if o.In.Type != "object" {
+			t.Errorf("%s: input is %q, not an object", o.Name, o.In.Type)
+		}
+	}
+	want := strings.Fields(`events.get events.list events.requeue events.types tasks.cancel tasks.cancel_matching tasks.get tasks.health tasks.list
+		tasks.overview tasks.pause_periodic tasks.periodic tasks.retry tasks.retry_matching tasks.run_periodic`)
+	if !slices.Equal(names, want) {
+		t.Errorf("operations are %v, want %v", names, want)
+	}
+}
+
+// Empty lists are [] (field case F53): a client that checks the answer against
+// its schema drops null.
+func TestAnswersOfAnEmptySystemHoldNoNull(t *testing.T) {
+	t.Parallel()
+	set := ops(t, house(&queue{}, &stream{}))
+	for _, name := range []string{"tasks.overview", "tasks.list", "tasks.periodic", "tasks.health", "events.list", "events.types"} {
+		o, _ := set.Get(name)
+		out, err := o.Run(context.Background(), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b, err := json.Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), "null") {
+			t.Errorf("%s answers %s", name, b)
+		}
+	}
+}
+
+func TestActingOnATaskThatHasMovedOnChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		in   tasks.Reference
+		code op.Code
+		left jobs.State
+	}{
+		{"as seen", tasks.Reference{ID: 5, State: "discarded", Attempt: 3}, "", "pending"},
+		{"any attempt", tasks.Reference{ID: 5, State: "discarded"}, "", "pending"},
+		{"another state", tasks.Reference{ID: 5, State: "retryable", Attempt: 3}, op.Conflict, "discarded"},
+		{"another attempt", tasks.Reference{ID: 5, State: "discarded", Attempt: 2}, op.Conflict, "discarded"},
+		{"no such task", tasks.Reference{ID: 6, State: "discarded"}, op.NotFound, "discarded"},
+		{"no number", tasks.Reference{State: "discarded"}, op.Invalid, "discarded"},
+		{"no state of ours", tasks.Reference{ID: 5, State: "gone"}, op.Invalid, "discarded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			q := &queue{rows: []jobs.Job{{ID: 5, State: jobs.Discarded, Attempt: 3}}}
+			_, err := house(q, &stream{}).Retry(context.Background(), c.in)
+			if got := op.CodeOf(err); got != c.code {
+				t.Errorf("error %v has code %q, want %q", err, got, c.code)
+			}
+			if q.rows[0].State != c.left {
+				t.Errorf("task is %s, want %s", q.rows[0].State, c.left)
+			}
+		})
+	}
+}
+
+func TestSearchLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, wrong string
+		want        tasks.Query
+	}{
+		{"", "", tasks.Query{}},
+		{"id:12", "", tasks.Query{ID: 12}},
+		{"kind:corpus.index state:discarded", "", tasks.Query{Kind: "corpus.index", States: []tasks.State{"discarded"}}},
+		{"args.note:a:b dial tcp: refused", "", tasks.Query{Args: map[string]string{"note": "a:b"}, Error: "dial tcp: refused"}},
+		{"args.:x", "", tasks.Query{Error: "args.:x"}},
+		{"id:twelve", "q", tasks.Query{}},
+		{"id:-1", "q", tasks.Query{}},
+		{"state:lost", "q", tasks.Query{}},
+		{"kind:\xff", "kind", tasks.Query{}},
+		{"args.a:\x00", "args", tasks.Query{}},
+	} {
+		got, err := tasks.ParseSearch(c.text)
+		var e *op.Error
+		if errors.As(err, &e) != (c.wrong != "") || e != nil && e.Field() != c.wrong {
+			t.Errorf("%q: error %v, want one at %q", c.text, err, c.wrong)
+			continue
+		}
+		if c.wrong == "" {
+			a, _ := json.Marshal(got)
+			b, _ := json.Marshal(c.want)
+			if string(a) != string(b) {
+				t.Errorf("%q reads as %s, want %s", c.text, a, b)
+			}
+		}
+	}
+}
+
+func FuzzParseSearch(f *testing.F) {
+	for _, s := range []string{"id:1 x", "args.a:b", "state:running", "kind:", ":", "id:\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		q, err := tasks.ParseSearch(s)
+		if err != nil && op.CodeOf(err) != op.Invalid {
+			t.Fatalf("%q: %v is no error for a person", s, err)
+		}
+		text := q.Kind + q.Error
+		for name, value := range q.Args {
+			text += name + value
+		}
+		if err == nil && (strings.ContainsRune(text, 0) || !utf8.ValidString(text)) {
+			t.Fatalf("%q: what PostgreSQL refuses reached the query", s)
+		}
+	})
+}
+
+func TestHealthNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) *time.Time { at := noon.Add(-d); return &at }
+	for _, c := range []struct {
+		code    string
+		verdict tasks.Verdict
+		q       queue
+		s       stream
+	}{
+		{"", tasks.OK, queue{queues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 9}, Oldest: ago(time.Second)}}}, stream{backlog: events.Backlog{Waiting: jobs.Count{N: 1000}, Oldest: time.Minute}}},
+		{"events_backlog", tasks.Stuck, queue{}, stream{backlog: events.Backlog{Waiting: jobs.Count{N: 1001}}}},
+		{"events_backlog", tasks.Stuck, queue{}, stream{backlog: events.Backlog{Waiting: jobs.Count{N: 1}, Oldest: 6 * time.Minute}}},
+		{"events_poisoned", tasks.Attention, queue{}, stream{backlog: events.Backlog{Poisoned: jobs.Count{N: 1}}}},
+		{"queue_without_worker", tasks.Stuck, queue{queues: []jobs.QueueStatus{{Name: "index", Waiting: jobs.Count{N: 1}}}}, stream{}},
+		{"queue_slow", tasks.Attention, queue{queues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 1}, Oldest: ago(time.Hour)}}}, stream{}},
+		{"clock_skew", tasks.Attention, queue{processes: []jobs.Process{{Alive: true, SkewMS: -501}}}, stream{}},
+		{"process_dead", tasks.Attention, queue{processes: []jobs.Process{{BeatAt: noon.Add(-time.Minute)}}}, stream{}},
+		{"periodic_overdue", tasks.Attention, queue{periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true}}}, stream{}},
+		{"", tasks.OK, queue{periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true, Paused: true}}}, stream{}},
+		{"tasks_discarded", tasks.Attention, queue{kinds: []jobs.Kind{{Name: "k"}}, rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Discarded}}}, stream{}},
+		{"task_stuck", tasks.Stuck, queue{kinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, StartedAt: ago(3 * time.Minute)}}}, stream{}},
+		{"cancel_ignored", tasks.Stuck, queue{kinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, CancelAsked: true, StartedAt: ago(3 * time.Minute)}}}, stream{}},
+	} {
+		h, err := house(&c.q, &c.s).Health(context.Background(), tasks.None{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Verdict != c.verdict {
+			t.Errorf("%s: verdict %s, want %s", c.code, h.Verdict, c.verdict)
+		}
+		if c.code == "" {
+			if len(h.Reasons) > 0 {
+				t.Errorf("healthy, yet %v", h.Reasons)
+			}
+			continue
+		}
+		if len(h.Reasons) != 1 || h.Reasons[0].Code != c.code || h.Reasons[0].Evidence == "" || h.Reasons[0].Next == "" {
+			t.Errorf("want the one reason %s, got %+v", c.code, h.Reasons)
+		}
+	}
+}
+
+func TestHealthThatCannotBeToldIsAnError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no database")
+	if _, _, err := house(&queue{broken: broken}, &stream{}).Healthy(context.Background()); !errors.Is(err, broken) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestBulkRetriesWhatMatchedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	later := noon.Add(time.Second)
+	q := &queue{rows: []jobs.Job{
+		{ID: 9, Kind: "k", State: jobs.Discarded},                    // made after the owner asked
+		{ID: 4, Kind: "k", State: jobs.Discarded, StartedAt: &later}, // failed again meanwhile
+		{ID: 3, Kind: "other", State: jobs.Discarded},
+		{ID: 2, Kind: "k", State: jobs.Discarded},
+		{ID: 1, Kind: "k", State: jobs.Completed},
+	}}
+	d := house(q, &stream{})
+	task, err := d.RetryMatching(context.Background(), tasks.MatchIn{States: []tasks.State{"discarded"}, Kind: "k", Upto: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if task.Kind != tasks.BulkKind || len(q.enqueued) != 1 {
+		t.Fatalf("got task %+v and %d enqueued", task, len(q.enqueued))
+	}
+	args, err := json.Marshal(q.enqueued[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report json.RawMessage
+	ctx := jobs.WithRun(context.Background(), jobs.Run{ID: task.ID}, func(r json.RawMessage) { report = r })
+	if err := d.Module().Kinds[0].Handler(ctx, args); err != nil {
+		t.Fatal(err)
+	}
+	var pending []jobs.ID
+	for _, j := range q.rows {
+		if j.State == jobs.Pending && j.Kind != tasks.BulkKind {
+			pending = append(pending, j.ID)
+		}
+	}
+	if !slices.Equal(pending, []jobs.ID{2}) {
+		t.Errorf("retried %v, want task 2 alone", pending)
+	}
+	if string(report) != `{"done":1,"left_alone":0}` {
+		t.Errorf("report %s", report)
+	}
+}
+
+func TestBulkRefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	d := house(&queue{}, &stream{})
+	for name, c := range map[string]struct {
+		in   tasks.MatchIn
+		code op.Code
+	}{
+		"no state":      {tasks.MatchIn{}, op.Invalid},
+		"completed":     {tasks.MatchIn{States: []tasks.State{"completed"}}, op.Invalid},
+		"nothing there": {tasks.MatchIn{States: []tasks.State{"discarded"}}, op.Conflict},
+	} {
+		if _, err := d.RetryMatching(context.Background(), c.in); op.CodeOf(err) != c.code {
+			t.Errorf("%s: %v, want %s", name, err, c.code)
+		}
+	}
+}
+
+func TestEventsSayHowTheirTasksFared(t *testing.T) {
+	t.Parallel()
+	q := &queue{rows: []jobs.Job{{ID: 3, State: jobs.Retryable, LastError: "refused"}}}
+	s := &stream{entries: []events.Entry{
+		{Event: events.Event{ID: "e1"}, State: events.Delivered, Fanout: map[string]jobs.ID{"b.sub": 99, "a.sub": 3}},
+		{Event: events.Event{ID: "e2"}, State: events.Poisoned},
+	}}
+	d := house(q, s)
+	out, err := d.GetEvent(context.Background(), tasks.EventIn{ID: "e1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Tasks) != 2 || out.Tasks[0].State != "retryable" || out.Tasks[0].LastError != "refused" || !out.Tasks[1].Pruned {
+		t.Errorf("tasks are %+v", out.Tasks)
+	}
+	if _, err := d.RequeueEvent(context.Background(), tasks.EventIn{ID: "e1"}); op.CodeOf(err) != op.Conflict {
+		t.Errorf("requeue of a delivered event: %v", err)
+	}
+	if out, err := d.RequeueEvent(context.Background(), tasks.EventIn{ID: "e2"}); err != nil || out.Event.State != events.Waiting {
+		t.Errorf("requeue of a poisoned event: %v, %v", out.Event.State, err)
+	}
+	for _, bad := range []tasks.EventQuery{{State: "lost"}, {Limit: 101}, {Type: "a b"}, {Cursor: "bad"}} {
+		if _, err := d.ListEvents(context.Background(), bad); op.CodeOf(err) != op.Invalid {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}

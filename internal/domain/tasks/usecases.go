@@ -1,0 +1,102 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+)
+
+// OverviewIn asks for one kind or, left empty, for all.
+type OverviewIn struct {
+	Kind string `json:"kind,omitempty" jsonschema:"one kind; left out: all declared kinds"`
+}
+
+// OverviewOut counts tasks by kind and state.
+type OverviewOut struct {
+	Kinds  []jobs.KindCount `json:"kinds"`
+	Queues []Queue          `json:"queues"`
+}
+
+// Total adds up one state over all kinds.
+func (o OverviewOut) Total(s State) Count {
+	var sum Count
+	for _, k := range o.Kinds {
+		c := k.States[s]
+		sum.N += c.N
+		sum.AtLeast = sum.AtLeast || c.AtLeast
+	}
+	return sum
+}
+
+// Overview counts tasks; counts are bounded.
+func (d *Domain) Overview(ctx context.Context, in OverviewIn) (OverviewOut, error) {
+	kinds, err := d.Jobs.Overview(ctx, in.Kind)
+	if errors.Is(err, jobs.ErrNotFound) || errors.Is(err, jobs.ErrUnknownKind) {
+		return OverviewOut{}, op.Invalidf("kind", "%q is not a kind of task", in.Kind)
+	}
+	if err != nil {
+		return OverviewOut{}, err
+	}
+	for i := range kinds {
+		if kinds[i].States == nil {
+			kinds[i].States = map[State]Count{}
+		}
+	}
+	queues, err := d.Jobs.Queues(ctx)
+	return OverviewOut{Kinds: orEmpty(kinds), Queues: orEmpty(queues)}, err
+}
+
+// ListOut is one screenful of tasks, newest first.
+type ListOut struct {
+	Tasks []Task `json:"tasks"`
+	Next  string `json:"next,omitempty" jsonschema:"cursor of the next page; absent on the last one"`
+}
+
+// List pages through tasks, newest first.
+func (d *Domain) List(ctx context.Context, q Query) (ListOut, error) {
+	f, err := q.filter()
+	if err != nil {
+		return ListOut{}, err
+	}
+	p, err := d.Jobs.List(ctx, f)
+	for i := range p.Jobs {
+		p.Jobs[i].Attempts = orEmpty(p.Jobs[i].Attempts)
+	}
+	return ListOut{Tasks: orEmpty(p.Jobs), Next: p.Next}, err
+}
+
+// GetIn names a task.
+type GetIn struct {
+	ID ID `json:"id" jsonschema:"number of the task"`
+}
+
+// Get reads one task with every attempt.
+func (d *Domain) Get(ctx context.Context, in GetIn) (Task, error) {
+	j, err := d.Jobs.Get(ctx, in.ID)
+	j.Attempts = orEmpty(j.Attempts)
+	return j, explain(err, in.ID)
+}
+
+// Retry starts a new cycle of a task now.
+func (d *Domain) Retry(ctx context.Context, in Reference) (Task, error) {
+	return d.act(ctx, in, d.Jobs.Retry)
+}
+
+// Cancel stops a task for good; one that runs is asked to stop.
+func (d *Domain) Cancel(ctx context.Context, in Reference) (Task, error) {
+	return d.act(ctx, in, d.Jobs.Cancel)
+}
+
+type action func(context.Context, jobs.ID, jobs.Expected) error
+
+func (d *Domain) act(ctx context.Context, in Reference, do action) (Task, error) {
+	if err := in.check(); err != nil {
+		return Task{}, err
+	}
+	if err := do(ctx, in.ID, jobs.Expected{State: in.State, Attempt: in.Attempt}); err != nil {
+		return Task{}, explain(err, in.ID)
+	}
+	return d.Get(ctx, GetIn{ID: in.ID})
+}
