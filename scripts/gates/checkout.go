@@ -55,7 +55,7 @@ type goFile struct {
 	set       *token.FileSet
 	syntax    *ast.File
 	generated bool
-	test      bool
+	test      bool // see isTestFile
 }
 
 // at names a place in the file for a finding.
@@ -77,7 +77,7 @@ func (f goFile) name(importPath string) string {
 	return ""
 }
 
-// calls reports whether the expression selects one of the names from the package with the given import path.
+// selects reports whether the expression selects one of the names from the package with the given import path.
 func (f goFile) selects(e ast.Expr, importPath string, names ...string) bool {
 	selector, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -116,10 +116,16 @@ func (c *checkout) goFiles(below ...string) ([]goFile, error) {
 			set:       set,
 			syntax:    syntax,
 			generated: ast.IsGenerated(syntax),
-			test:      strings.HasSuffix(path, "_test.go"),
+			test:      isTestFile(path),
 		})
 	}
 	return files, nil
+}
+
+// isTestFile knows test code by its file's name, or by its package's: jobstest, pgtest.
+func isTestFile(path string) bool {
+	folder := path[:strings.LastIndex(path, "/")+1]
+	return strings.HasSuffix(path, "_test.go") || strings.Contains(folder, "test/")
 }
 
 // within reports whether the path lies below one of the folders; no folder means everywhere.

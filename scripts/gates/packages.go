@@ -51,10 +51,7 @@ func (c *checkout) list(args ...string) ([]goPackage, error) {
 	}
 }
 
-// imports returns what a package imports, with its tests where asked.
-func (p goPackage) imports(tests bool) []string {
-	if !tests {
-		return p.Imports
-	}
+// imports returns what a package and its tests import.
+func (p goPackage) imports() []string {
 	return append(append(append([]string{}, p.Imports...), p.TestImports...), p.XTestImports...)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func checkQueueBehindPort(c *checkout) (int, []finding, error) {
 		if within(p.dir(), []string{queueAdapter}) {
 			continue
 		}
-		for _, path := range p.imports(true) {
+		for _, path := range p.imports() {
 			if strings.HasPrefix(path, queueLibrary) {
 				found = append(found, finding{p.dir(), fmt.Sprintf("imports %s: only %s may", path, queueAdapter)})
 			}
@@ -39,7 +40,10 @@ func checkQueueBehindPort(c *checkout) (int, []finding, error) {
 	return len(packages), append(found, tables...), err
 }
 
-// queueTables finds the library's own tables named in the program's SQL outside the adapter.
+// queueSQL is SQL on the library's own tables.
+var queueSQL = regexp.MustCompile(`(?is)\b(from|join|into|update|table|delete)\s+[\w."]*\briver_`)
+
+// queueTables finds SQL on the library's own tables outside the adapter.
 func queueTables(c *checkout) ([]finding, error) {
 	files, err := c.goFiles("internal", "cmd")
 	if err != nil {
@@ -52,8 +56,8 @@ func queueTables(c *checkout) ([]finding, error) {
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			literal, ok := n.(*ast.BasicLit)
-			if ok && literal.Kind == token.STRING && strings.Contains(literal.Value, "river_") {
-				found = append(found, finding{f.at(literal.Pos()), "names a table of the queue library: ask through the ports of infra/jobs"})
+			if ok && literal.Kind == token.STRING && queueSQL.MatchString(literal.Value) {
+				found = append(found, finding{f.at(literal.Pos()), "reads or writes a table of the queue library: ask through the ports of infra/jobs"})
 			}
 			return true
 		})
