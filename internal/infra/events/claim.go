@@ -25,6 +25,17 @@ const (
 	  and p.stopped_at is null and p.beat_at > clock_timestamp() - interval '10 seconds')`
 )
 
+const (
+	lookSQL = `
+select pg_snapshot_xmin(pg_current_snapshot()),
+  (select txid from public.events where ` + waiting + ` and txid >= $1 order by txid, seq limit 1),
+  ` + outdated
+	claimSQL = `
+select id::text, seq, owner_id::text, type, subject, data::text, cause::text, occurred_at, attempts
+from public.events where ` + due + ` and txid >= $1 and not ` + outdated + `
+order by txid, seq limit $3 for no key update skip locked`
+)
+
 // look answers, without a transaction, whether there is anything to claim and
 // from which transaction id on the next look has to start.
 //
@@ -36,10 +47,7 @@ const (
 func (b *Bus) look(ctx context.Context, floor uint64, version int64) (next uint64, any bool, err error) {
 	var first *uint64
 	var old bool
-	err = b.cfg.DB.QueryRow(ctx, `
-select pg_snapshot_xmin(pg_current_snapshot()),
-  (select txid from public.events where `+waiting+` and txid >= $1 order by txid, seq limit 1),
-  `+outdated, floor, version).Scan(&next, &first, &old)
+	err = b.cfg.DB.QueryRow(ctx, lookSQL, floor, version).Scan(&next, &first, &old)
 	if err != nil {
 		return floor, false, fmt.Errorf("look for events: %w", err)
 	}
@@ -59,10 +67,7 @@ type claimed struct {
 // claim locks up to passSize due rows that no other relay holds. Rows that
 // cannot be decoded come back with their fault set.
 func (b *Bus) claim(ctx context.Context, tx pg.Tx, floor uint64, version int64) ([]claimed, error) {
-	rows, err := tx.Query(ctx, `
-select id::text, seq, owner_id::text, type, subject, data::text, cause::text, occurred_at, attempts
-from public.events where `+due+` and txid >= $1 and not `+outdated+`
-order by txid, seq limit $3 for no key update skip locked`, floor, version, passSize)
+	rows, err := tx.Query(ctx, claimSQL, floor, version, passSize)
 	if err != nil {
 		return nil, fmt.Errorf("claim events: %w", err)
 	}
