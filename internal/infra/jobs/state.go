@@ -39,6 +39,8 @@ var (
 	ErrTwin = errors.New("a task with the same arguments is already waiting or running")
 	// ErrBadArgs: args cannot be stored (not JSON, or holding a NUL character).
 	ErrBadArgs = errors.New("arguments cannot be stored")
+	// ErrBadFilter: a filter of List cannot be read.
+	ErrBadFilter = errors.New("this filter cannot be read")
 	// ErrUnknownKind: the kind is not declared.
 	ErrUnknownKind = errors.New("undeclared kind of task")
 )

@@ -1,0 +1,84 @@
+package river
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+// matching locks waiting rows in the order of their ids, so that two callers
+// cannot wait for each other.
+const matching = `
+with waiting as (
+  select id from river.river_job
+  where kind = $1 and args @> $2 and state in ('available', 'scheduled', 'pending', 'retryable')
+  order by id for update
+)`
+
+func (b *bound) CancelMatching(ctx context.Context, m jobs.Match) (int, error) {
+	sub, err := b.rt.matchArgs(m)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := b.tx.Exec(ctx, matching+`
+update river.river_job j set state = 'cancelled', finalized_at = clock_timestamp() from waiting where j.id = waiting.id`, m.Kind, sub)
+	if err != nil {
+		return 0, fmt.Errorf("cancel waiting tasks of kind %s: %w", m.Kind, err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+func (b *bound) RescheduleMatching(ctx context.Context, m jobs.Match, at time.Time) (int, error) {
+	sub, err := b.rt.matchArgs(m)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := b.tx.Query(ctx, matching+`
+update river.river_job j set scheduled_at = $3, state = case
+  when $3 <= clock_timestamp() + make_interval(secs => $4) then 'available'
+  when j.state = 'retryable' or j.attempt > 0 then 'retryable'
+  else 'scheduled' end::river.river_job_state
+from waiting where j.id = waiting.id returning j.queue`, m.Kind, sub, at, soon.Seconds())
+	if err != nil {
+		return 0, fmt.Errorf("reschedule waiting tasks of kind %s: %w", m.Kind, err)
+	}
+	queues, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, fmt.Errorf("reschedule waiting tasks of kind %s: %w", m.Kind, err)
+	}
+	if distinct := union(queues, nil); len(distinct) > 0 {
+		b.tx.AfterCommit(func() { b.rt.poke(distinct...) })
+	}
+	return len(queues), nil
+}
+
+// CancelMatching works in a transaction of its own.
+func (rt *Runtime) CancelMatching(ctx context.Context, m jobs.Match) (n int, err error) {
+	err = pg.InTx(ctx, rt.db, func(tx pg.Tx) error {
+		n, err = rt.With(tx).CancelMatching(ctx, m)
+		return err
+	})
+	return n, err
+}
+
+// RescheduleMatching works in a transaction of its own.
+func (rt *Runtime) RescheduleMatching(ctx context.Context, m jobs.Match, at time.Time) (n int, err error) {
+	err = pg.InTx(ctx, rt.db, func(tx pg.Tx) error {
+		n, err = rt.With(tx).RescheduleMatching(ctx, m, at)
+		return err
+	})
+	return n, err
+}
+
+func (rt *Runtime) matchArgs(m jobs.Match) (json.RawMessage, error) {
+	if _, ok := rt.kinds[m.Kind]; !ok {
+		return nil, fmt.Errorf("%w: %q", jobs.ErrUnknownKind, m.Kind)
+	}
+	return canonical(m.Args)
+}
