@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gatehouse-hq/gatehouse"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/river"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
 
@@ -21,7 +22,7 @@ const templateLock = 0x7465_6d70_6c61_7465
 
 // Plan is what the product brings its database to.
 func Plan() pg.Plan {
-	return pg.Plan{Current: gatehouse.Schema, Steps: pg.Migrations}
+	return pg.Plan{Current: gatehouse.Schema, Steps: pg.Migrations, Then: river.Migrate}
 }
 
 // ensureTemplate returns the name of the database that holds the plan's schema and makes it if it is not there. The name
