@@ -54,6 +54,10 @@ func TestNewIsMigratedAndOnesOwn(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("schema version %d (%v), want %d", got, err, want)
 		}
+		var queue bool
+		if err := db.QueryRow(t.Context(), "SELECT to_regclass('river.river_job') IS NOT NULL").Scan(&queue); err != nil || !queue {
+			t.Errorf("the queue's schema is there: %v, %v", queue, err)
+		}
 		// Fails where another test's database is the same.
 		if _, err := db.Exec(t.Context(), "CREATE TABLE mine ()"); err != nil {
 			t.Error(err)

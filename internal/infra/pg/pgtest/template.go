@@ -20,7 +20,7 @@ import (
 // is arbitrary; the migrator's is another.
 const templateLock = 0x7465_6d70_6c61_7465
 
-// Plan is what the product brings its database to.
+// Plan is what the product brings its database to: its own schema and the queue's.
 func Plan() pg.Plan {
 	return pg.Plan{Current: gatehouse.Schema, Steps: pg.Migrations, Then: river.Migrate}
 }
