@@ -39,6 +39,7 @@ type Hit struct {
 	Title   []Piece
 	Excerpt []Piece
 	Score   float64
+	Version int64 // of the document found: callers see by it whether the index lags
 }
 
 // Piece is a run of text that did or did not match.

@@ -459,7 +459,7 @@ create table public.search_documents (
   updated_at timestamptz not null,
   version    bigint not null,
   names      text[] not null, -- title and aliases, folded: what an exact question is compared with
-  words      integer not null, -- length of the folded text in words, for density
+  folded     text not null, -- everything that is looked through, folded: what a proposed document is verified with
   terms      tsvector not null
 );
 create index search_documents_terms on public.search_documents using gin (terms);

@@ -107,7 +107,7 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	}
 	rows, err := e.db.Query(ctx, `
 with found as (
-	select id, title, body, updated_at,
+	select id, title, body, updated_at, version,
 		case when names[1] = $4 then 100
 			when $4 = any(names) then 80
 			when names[1] like $5 then 40
@@ -117,7 +117,7 @@ with found as (
 		+ 10 * ts_rank('{0.1, 0.2, 0.6, 1.0}', terms, $1::tsquery, 1) as score
 	from search_documents
 	where terms @@ $1::tsquery and folded like all($2) and (published or not $3))
-select id::text, title, body, score, count(*) over () from found
+select id::text, title, body, version, score, count(*) over () from found
 order by score desc, updated_at desc, id
 limit $6 offset $7`,
 		asked.tsquery, patterns, q.PublishedOnly, asked.whole, strings.TrimPrefix(like(asked.whole), "%"),
@@ -129,7 +129,7 @@ limit $6 offset $7`,
 	for rows.Next() {
 		var h search.Hit
 		var title, body string
-		if err := rows.Scan(&h.ID, &title, &body, &h.Score, &res.Total); err != nil {
+		if err := rows.Scan(&h.ID, &title, &body, &h.Version, &h.Score, &res.Total); err != nil {
 			return res, fmt.Errorf("search: %w", err)
 		}
 		h.Title, h.Excerpt = marked(title, asked.words), excerpt(body, asked.words)
