@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
@@ -51,8 +52,8 @@ type Bus struct {
 	recent   *recent
 	waiters  *waiters
 
-	version registryVersion
-	self    string // tells our own notifications from others'
+	version atomic.Int64 // of the registry; 0 until entered
+	self    string       // tells our own notifications from others'
 
 	mu   sync.Mutex
 	jobs jobs.Jobs

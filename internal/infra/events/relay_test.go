@@ -59,6 +59,27 @@ func TestEventCommittedLateIsRelayed(t *testing.T) {
 	}
 }
 
+// A row that somebody else has locked holds up no other.
+func TestLockedRowIsSkipped(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.insert(10)
+	elsewhere, err := h.db.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = elsewhere.Rollback(context.Background()) }()
+	if _, err := elsewhere.Exec(t.Context(), `select from events where subject = 'thing/1' for update`); err != nil {
+		t.Fatal(err)
+	}
+	h.start(h.config(each()))
+	eventually(t, "the others are relayed", func() bool { return len(h.args("each")) == 9 })
+	if err := elsewhere.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the freed row is relayed", func() bool { return len(h.args("each")) == 10 })
+}
+
 // A commit far below the floor of a relay that has gone on for many passes.
 func TestFloorNeverPassesAnOpenTransaction(t *testing.T) {
 	t.Parallel()
@@ -93,7 +114,7 @@ func TestEachEventIsFannedOutOnce(t *testing.T) {
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 1))
 
-	const total = 6000
+	const total = 12_000
 	relay := func() (kill func()) {
 		cfg := h.config(each(), coalesced, batched)
 		cfg.DB = h.open()
