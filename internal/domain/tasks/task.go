@@ -60,6 +60,14 @@ func explain(err error, id jobs.ID) error {
 	return err
 }
 
+// CanRetry reports whether a retry by hand makes sense in this state.
+func CanRetry(s State) bool {
+	return s == jobs.Retryable || s == jobs.Discarded || s == jobs.Cancelled
+}
+
+// CanCancel reports whether there is anything left to cancel.
+func CanCancel(s State) bool { return !s.Final() }
+
 // Query is what a person typed into the search of the task list.
 type Query struct {
 	States []jobs.State      `json:"states,omitempty" jsonschema:"keep tasks in these states"`
@@ -69,6 +77,7 @@ type Query struct {
 	Error  string            `json:"error,omitempty" jsonschema:"keep tasks with an error that contains this text"`
 	Cursor string            `json:"cursor,omitempty" jsonschema:"continue after the page that returned it"`
 	Limit  int               `json:"limit,omitempty" jsonschema:"rows per page, 1 to 100; 0 means 50"`
+	After  ID                `json:"after_id,omitempty" jsonschema:"keep only tasks with a higher number"`
 }
 
 func (q Query) filter() (jobs.Filter, error) {
@@ -91,7 +100,7 @@ func (q Query) filter() (jobs.Filter, error) {
 			return jobs.Filter{}, op.Invalidf("args", "must be names and values of at most 500 bytes of text")
 		}
 	}
-	return jobs.Filter{States: q.States, Kind: q.Kind, ID: q.ID, Args: q.Args, Error: q.Error, Cursor: q.Cursor, Limit: q.Limit}, nil
+	return jobs.Filter{States: q.States, Kind: q.Kind, ID: q.ID, Args: q.Args, Error: q.Error, Cursor: q.Cursor, Limit: q.Limit, AfterID: q.After}, nil
 }
 
 // storable reports whether PostgreSQL takes s as text at all.

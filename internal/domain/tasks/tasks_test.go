@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks/taskstest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -28,7 +29,7 @@ func ops(t *testing.T, d *tasks.Domain) *op.Set {
 func TestEveryOperationIsDeclared(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, o := range ops(t, house(&queue{}, &stream{})).All() {
+	for _, o := range ops(t, taskstest.New(&taskstest.Queue{}, &taskstest.Stream{})).All() {
 		names = append(names, o.Name)
 		if o.In.Type != "object" {
 			t.Errorf("%s: input is %q, not an object", o.Name, o.In.Type)
@@ -45,7 +46,7 @@ func TestEveryOperationIsDeclared(t *testing.T) {
 // its schema drops null.
 func TestAnswersOfAnEmptySystemHoldNoNull(t *testing.T) {
 	t.Parallel()
-	set := ops(t, house(&queue{}, &stream{}))
+	set := ops(t, taskstest.New(&taskstest.Queue{}, &taskstest.Stream{}))
 	for _, name := range []string{"tasks.overview", "tasks.list", "tasks.periodic", "tasks.health", "events.list", "events.types"} {
 		o, _ := set.Get(name)
 		out, err := o.Run(context.Background(), nil)
@@ -80,13 +81,13 @@ func TestActingOnATaskThatHasMovedOnChangesNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			q := &queue{rows: []jobs.Job{{ID: 5, State: jobs.Discarded, Attempt: 3}}}
-			_, err := house(q, &stream{}).Retry(context.Background(), c.in)
+			q := &taskstest.Queue{Rows: []jobs.Job{{ID: 5, State: jobs.Discarded, Attempt: 3}}}
+			_, err := taskstest.New(q, &taskstest.Stream{}).Retry(context.Background(), c.in)
 			if got := op.CodeOf(err); got != c.code {
 				t.Errorf("error %v has code %q, want %q", err, got, c.code)
 			}
-			if q.rows[0].State != c.left {
-				t.Errorf("task is %s, want %s", q.rows[0].State, c.left)
+			if q.Rows[0].State != c.left {
+				t.Errorf("task is %s, want %s", q.Rows[0].State, c.left)
 			}
 		})
 	}
@@ -146,28 +147,28 @@ func FuzzParseSearch(f *testing.F) {
 
 func TestHealthNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	ago := func(d time.Duration) *time.Time { at := noon.Add(-d); return &at }
+	ago := func(d time.Duration) *time.Time { at := taskstest.Noon.Add(-d); return &at }
 	for _, c := range []struct {
 		code    string
 		verdict tasks.Verdict
-		q       queue
-		s       stream
+		q       *taskstest.Queue
+		s       *taskstest.Stream
 	}{
-		{"", tasks.OK, queue{queues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 9}, Oldest: ago(time.Second)}}}, stream{backlog: events.Backlog{Waiting: jobs.Count{N: 1000}, Oldest: time.Minute}}},
-		{"events_backlog", tasks.Stuck, queue{}, stream{backlog: events.Backlog{Waiting: jobs.Count{N: 1001}}}},
-		{"events_backlog", tasks.Stuck, queue{}, stream{backlog: events.Backlog{Waiting: jobs.Count{N: 1}, Oldest: 6 * time.Minute}}},
-		{"events_poisoned", tasks.Attention, queue{}, stream{backlog: events.Backlog{Poisoned: jobs.Count{N: 1}}}},
-		{"queue_without_worker", tasks.Stuck, queue{queues: []jobs.QueueStatus{{Name: "index", Waiting: jobs.Count{N: 1}}}}, stream{}},
-		{"queue_slow", tasks.Attention, queue{queues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 1}, Oldest: ago(time.Hour)}}}, stream{}},
-		{"clock_skew", tasks.Attention, queue{processes: []jobs.Process{{Alive: true, SkewMS: -501}}}, stream{}},
-		{"process_dead", tasks.Attention, queue{processes: []jobs.Process{{BeatAt: noon.Add(-time.Minute)}}}, stream{}},
-		{"periodic_overdue", tasks.Attention, queue{periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true}}}, stream{}},
-		{"", tasks.OK, queue{periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true, Paused: true}}}, stream{}},
-		{"tasks_discarded", tasks.Attention, queue{kinds: []jobs.Kind{{Name: "k"}}, rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Discarded}}}, stream{}},
-		{"task_stuck", tasks.Stuck, queue{kinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, StartedAt: ago(3 * time.Minute)}}}, stream{}},
-		{"cancel_ignored", tasks.Stuck, queue{kinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, CancelAsked: true, StartedAt: ago(3 * time.Minute)}}}, stream{}},
+		{"", tasks.OK, &taskstest.Queue{AllQueues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 9}, Oldest: ago(time.Second)}}}, &taskstest.Stream{Size: events.Backlog{Waiting: jobs.Count{N: 1000}, Oldest: time.Minute}}},
+		{"events_backlog", tasks.Stuck, &taskstest.Queue{}, &taskstest.Stream{Size: events.Backlog{Waiting: jobs.Count{N: 1001}}}},
+		{"events_backlog", tasks.Stuck, &taskstest.Queue{}, &taskstest.Stream{Size: events.Backlog{Waiting: jobs.Count{N: 1}, Oldest: 6 * time.Minute}}},
+		{"events_poisoned", tasks.Attention, &taskstest.Queue{}, &taskstest.Stream{Size: events.Backlog{Poisoned: jobs.Count{N: 1}}}},
+		{"queue_without_worker", tasks.Stuck, &taskstest.Queue{AllQueues: []jobs.QueueStatus{{Name: "index", Waiting: jobs.Count{N: 1}}}}, &taskstest.Stream{}},
+		{"queue_slow", tasks.Attention, &taskstest.Queue{AllQueues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 1}, Oldest: ago(time.Hour)}}}, &taskstest.Stream{}},
+		{"clock_skew", tasks.Attention, &taskstest.Queue{AllProcesses: []jobs.Process{{Alive: true, SkewMS: -501}}}, &taskstest.Stream{}},
+		{"process_dead", tasks.Attention, &taskstest.Queue{AllProcesses: []jobs.Process{{BeatAt: taskstest.Noon.Add(-time.Minute)}}}, &taskstest.Stream{}},
+		{"periodic_overdue", tasks.Attention, &taskstest.Queue{Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true}}}, &taskstest.Stream{}},
+		{"", tasks.OK, &taskstest.Queue{Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true, Paused: true}}}, &taskstest.Stream{}},
+		{"tasks_discarded", tasks.Attention, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k"}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Discarded}}}, &taskstest.Stream{}},
+		{"task_stuck", tasks.Stuck, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, StartedAt: ago(3 * time.Minute)}}}, &taskstest.Stream{}},
+		{"cancel_ignored", tasks.Stuck, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, CancelAsked: true, StartedAt: ago(3 * time.Minute)}}}, &taskstest.Stream{}},
 	} {
-		h, err := house(&c.q, &c.s).Health(context.Background(), tasks.None{})
+		h, err := taskstest.New(c.q, c.s).Health(context.Background(), tasks.None{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,30 +190,30 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 func TestHealthThatCannotBeToldIsAnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no database")
-	if _, _, err := house(&queue{broken: broken}, &stream{}).Healthy(context.Background()); !errors.Is(err, broken) {
+	if _, _, err := taskstest.New(&taskstest.Queue{Broken: broken}, &taskstest.Stream{}).Healthy(context.Background()); !errors.Is(err, broken) {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func TestBulkRetriesWhatMatchedAndNothingElse(t *testing.T) {
 	t.Parallel()
-	later := noon.Add(time.Second)
-	q := &queue{rows: []jobs.Job{
+	later := taskstest.Noon.Add(time.Second)
+	q := &taskstest.Queue{Rows: []jobs.Job{
 		{ID: 9, Kind: "k", State: jobs.Discarded},                    // made after the owner asked
 		{ID: 4, Kind: "k", State: jobs.Discarded, StartedAt: &later}, // failed again meanwhile
 		{ID: 3, Kind: "other", State: jobs.Discarded},
 		{ID: 2, Kind: "k", State: jobs.Discarded},
 		{ID: 1, Kind: "k", State: jobs.Completed},
 	}}
-	d := house(q, &stream{})
+	d := taskstest.New(q, &taskstest.Stream{})
 	task, err := d.RetryMatching(context.Background(), tasks.MatchIn{States: []tasks.State{"discarded"}, Kind: "k", Upto: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if task.Kind != tasks.BulkKind || len(q.enqueued) != 1 {
-		t.Fatalf("got task %+v and %d enqueued", task, len(q.enqueued))
+	if task.Kind != tasks.BulkKind || len(q.Enqueued) != 1 {
+		t.Fatalf("got task %+v and %d enqueued", task, len(q.Enqueued))
 	}
-	args, err := json.Marshal(q.enqueued[0])
+	args, err := json.Marshal(q.Enqueued[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestBulkRetriesWhatMatchedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pending []jobs.ID
-	for _, j := range q.rows {
+	for _, j := range q.Rows {
 		if j.State == jobs.Pending && j.Kind != tasks.BulkKind {
 			pending = append(pending, j.ID)
 		}
@@ -237,7 +238,7 @@ func TestBulkRetriesWhatMatchedAndNothingElse(t *testing.T) {
 
 func TestBulkRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
-	d := house(&queue{}, &stream{})
+	d := taskstest.New(&taskstest.Queue{}, &taskstest.Stream{})
 	for name, c := range map[string]struct {
 		in   tasks.MatchIn
 		code op.Code
@@ -254,12 +255,12 @@ func TestBulkRefusesWhatItCannotDo(t *testing.T) {
 
 func TestEventsSayHowTheirTasksFared(t *testing.T) {
 	t.Parallel()
-	q := &queue{rows: []jobs.Job{{ID: 3, State: jobs.Retryable, LastError: "refused"}}}
-	s := &stream{entries: []events.Entry{
+	q := &taskstest.Queue{Rows: []jobs.Job{{ID: 3, State: jobs.Retryable, LastError: "refused"}}}
+	s := &taskstest.Stream{Entries: []events.Entry{
 		{Event: events.Event{ID: "e1"}, State: events.Delivered, Fanout: map[string]jobs.ID{"b.sub": 99, "a.sub": 3}},
 		{Event: events.Event{ID: "e2"}, State: events.Poisoned},
 	}}
-	d := house(q, s)
+	d := taskstest.New(q, s)
 	out, err := d.GetEvent(context.Background(), tasks.EventIn{ID: "e1"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,86 @@
+// Package admin is the owner's panel. Each section is a package below it; this
+// file lists every route of the panel.
+package admin
+
+import (
+	"maps"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+)
+
+// Sections are the parts of the panel.
+type Sections struct {
+	Overview *overview.Section
+	Tasks    *tasks.Section
+	Periodic *periodic.Section
+	Events   *events.Section
+	Settings *settings.Section
+}
+
+// routes is the panel's router with the edge put around every handler.
+type routes struct {
+	chi.Router
+	edge *edge.Edge
+}
+
+func (r routes) get(pattern string, h edge.Handler) {
+	r.Method(http.MethodGet, pattern, r.edge.Handle(h))
+}
+
+func (r routes) post(pattern string, h edge.Handler) {
+	r.Method(http.MethodPost, pattern, r.edge.Handle(h))
+}
+
+// Routes lists every route of the panel, relative to /admin. They are mounted
+// behind the sign-in gate.
+func Routes(e *edge.Edge, s Sections) func(chi.Router) {
+	return func(router chi.Router) {
+		r := routes{router, e}
+		r.get("/", s.Overview.Page)
+
+		r.get("/tasks", s.Tasks.List)
+		r.get("/tasks/new", s.Tasks.New)
+		r.post("/tasks/retry", s.Tasks.RetryPicked)
+		r.post("/tasks/cancel", s.Tasks.CancelPicked)
+		r.get("/tasks/matching", s.Tasks.ConfirmMatching)
+		r.post("/tasks/matching", s.Tasks.ActOnMatching)
+		r.get("/tasks/{id}", s.Tasks.One)
+		r.post("/tasks/{id}/retry", s.Tasks.Retry)
+		r.post("/tasks/{id}/cancel", s.Tasks.Cancel)
+
+		r.get("/periodic", s.Periodic.Page)
+		r.post("/periodic/{name}/run", s.Periodic.Run)
+		r.post("/periodic/{name}/pause", s.Periodic.Pause)
+		r.post("/periodic/{name}/resume", s.Periodic.Resume)
+
+		r.get("/events", s.Events.List)
+		r.get("/events/new", s.Events.New)
+		r.get("/events/{id}", s.Events.One)
+		r.post("/events/{id}/requeue", s.Events.Requeue)
+
+		r.get("/settings", s.Settings.Page)
+		r.post("/settings", s.Settings.Save)
+		r.post("/settings/password", s.Settings.ChangePassword)
+		r.post("/settings/sessions/{id}/end", s.Settings.EndSession)
+	}
+}
+
+// Messages are what the actions of every section say when they are done; the
+// edge shows them on the next page.
+func Messages() map[string]edge.Message {
+	all := map[string]edge.Message{}
+	for _, section := range []map[string]edge.Message{
+		tasks.Messages(), periodic.Messages(), events.Messages(), settings.Messages(),
+	} {
+		maps.Copy(all, section)
+	}
+	return all
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/session"
+)
+
+// Prefix is where the operations are mounted; the operation's name follows.
+const Prefix = "/api/admin/"
+
+// Allow says whether a caller may run operations of a class.
+type Allow func(op.Class) bool
+
+// Bearer looks a token up: the context carries who calls. It answers with an
+// Unauthorized error for an unknown, expired or revoked one.
+type Bearer func(ctx context.Context, token string) (context.Context, Allow, error)
+
+// API answers for the operations.
+type API struct {
+	edge   *edge.Edge
+	gate   *session.Gate
+	ops    *op.Set
+	bearer Bearer
+}
+
+// New returns the projection of ops. A nil bearer accepts no token at all.
+func New(e *edge.Edge, g *session.Gate, ops *op.Set, bearer Bearer) *API {
+	return &API{edge: e, gate: g, ops: ops, bearer: bearer}
+}
+
+// Routes mounts the operations. They guard themselves.
+func (a *API) Routes(r chi.Router) {
+	run := a.gate.Notice(http.HandlerFunc(a.serve))
+	r.Method(http.MethodPost, Prefix+"{operation}", run)
+	r.Handle(Prefix+"*", http.HandlerFunc(a.onlyPost))
+}
+
+func (a *API) onlyPost(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		a.fail(w, r, errUnknown)
+		return
+	}
+	w.Header().Set("Allow", http.MethodPost)
+	a.write(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: "An operation is run by POST, its input as the JSON body."})
+}
+
+var errUnknown = op.Errorf(op.NotFound, "There is no such operation.")
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	out, err := a.run(w, r)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		a.fail(w, r, fmt.Errorf("encode the answer: %w", err))
+		return
+	}
+	w.Header().Set("Cache-Control", "private, no-store")
+	edge.WriteBody(w, r, http.StatusOK, "application/json", append(body, '\n'))
+}
+
+// run checks the caller before it says whether an operation exists: strangers
+// learn no names.
+func (a *API) run(w http.ResponseWriter, r *http.Request) (any, error) {
+	ctx, allow, err := a.caller(r)
+	if err != nil {
+		return nil, err
+	}
+	operation, ok := a.ops.Get(chi.URLParam(r, "operation"))
+	if !ok {
+		return nil, errUnknown
+	}
+	if !allow(operation.Class) {
+		return nil, op.Errorf(op.Forbidden, "This token does not allow operations of class %s.", operation.Class)
+	}
+	in, err := readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return operation.Run(ctx, in)
+}
+
+// caller prefers a token when one is carried: a wrong one is refused, whatever
+// cookie came along.
+func (a *API) caller(r *http.Request) (context.Context, Allow, error) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if a.bearer == nil || !strings.EqualFold(scheme, "Bearer") {
+			return nil, nil, op.Errorf(op.Unauthorized, "The Authorization header names no token of this site.")
+		}
+		return a.bearer(r.Context(), strings.TrimSpace(token))
+	}
+	if _, signedIn := session.Owner(r.Context()); !signedIn {
+		return nil, nil, op.Errorf(op.Unauthorized, "Sign in, or send a token.")
+	}
+	return r.Context(), func(op.Class) bool { return true }, nil
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, edge.BodyLimit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, op.Wrap(err, op.TooLarge, "At most %d bytes are taken at once here.", tooLarge.Limit)
+	case err != nil:
+		return nil, op.Wrap(err, op.Invalid, "The body did not arrive whole.")
+	case len(body) == 0:
+		return nil, nil
+	}
+	// A form of another site can send text/plain, never this type.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, errMediaType
+	}
+	return body, nil
+}
