@@ -25,8 +25,11 @@ func fold(text string) folded {
 
 func (f *folded) add(r rune, at int) {
 	if r < 0x80 {
-		if 'A' <= r && r <= 'Z' {
+		switch {
+		case 'A' <= r && r <= 'Z':
 			r += 'a' - 'A'
+		case r == 0: // PostgreSQL has no text with NUL (field case F12)
+			r = ' '
 		}
 		f.runes, f.at = append(f.runes, r), append(f.at, at)
 		return

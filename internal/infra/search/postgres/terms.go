@@ -14,6 +14,9 @@ const (
 	maxPositions = 64     // of one lexeme; PostgreSQL keeps 256
 	maxWord      = 40     // runes of a word that are indexed
 	maxBody      = 40_000 // runs of one text that are indexed
+	// maxBytes of lexemes and positions: a tsvector holds less than 1 MiB, and
+	// a note too rich in words must still be found by its first ones.
+	maxBytes = 700_000
 )
 
 // vector collects the lexemes of a document, with weights A (title) to D (body).
@@ -21,6 +24,7 @@ type vector struct {
 	positions map[string][]string
 	parts     map[string]bool // three-letter parts: no positions, they only propose
 	next      int
+	bytes     int
 }
 
 // vectorOf builds the text form of a document's tsvector.
@@ -50,8 +54,8 @@ func (v *vector) add(text, weight string) {
 		v.put(string(word), weight)
 		v.next++
 		if len(word) > 3 {
-			for i := 0; i+3 <= len(word); i++ {
-				v.parts["~"+string(word[i:i+3])] = true
+			for i := 0; i+3 <= len(word) && v.bytes < maxBytes; i++ {
+				v.part("~" + string(word[i:i+3]))
 			}
 		}
 	}
@@ -69,10 +73,29 @@ func (v *vector) addCJK(text []rune, weight string) {
 }
 
 func (v *vector) put(lexeme, weight string) {
-	if p := v.positions[lexeme]; len(p) < maxPositions {
-		v.positions[lexeme] = append(p, strconv.Itoa(min(v.next, maxPosition))+weight)
+	p, known := v.positions[lexeme]
+	if len(p) >= maxPositions || v.bytes >= maxBytes {
+		return
+	}
+	if !known {
+		v.bytes += len(lexeme) + lexemeBytes
+	}
+	v.bytes += positionBytes
+	v.positions[lexeme] = append(p, strconv.Itoa(min(v.next, maxPosition))+weight)
+}
+
+func (v *vector) part(lexeme string) {
+	if !v.parts[lexeme] {
+		v.bytes += len(lexeme) + lexemeBytes
+		v.parts[lexeme] = true
 	}
 }
+
+// What a lexeme and a position take in a tsvector besides the text.
+const (
+	lexemeBytes   = 8
+	positionBytes = 2
+)
 
 func (v *vector) String() string {
 	var b strings.Builder
