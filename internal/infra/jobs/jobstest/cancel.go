@@ -1,0 +1,162 @@
+package jobstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+func cancelCases() []Case {
+	return []Case{
+		{"a cancelled waiting job never runs", cancelWaiting},
+		{"a cancelled running job is asked to stop and ends cancelled", cancelRunning},
+		{"a cancelled running job that still succeeds is completed", cancelTooLate},
+		{"a cancel during a run whose failure would be retried ends the job", cancelFailing},
+	}
+}
+
+func matchingCases() []Case {
+	return []Case{
+		{"matching jobs are cancelled in the caller's transaction, running ones are not", cancelsMatching},
+		{"matching jobs are moved in the caller's transaction", movesMatching},
+	}
+}
+
+func cancelWaiting(t *testing.T, w World) {
+	ran := make(chan string, 4)
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(_ context.Context, a json.RawMessage) error {
+		ran <- string(a)
+		return nil
+	})}})
+	id := enqueue(t, rt, "demo", map[string]int{"n": 1}, jobs.EnqueueOpts{RunAt: time.Now().Add(600 * time.Millisecond)})
+	must(t, rt.Cancel(ctxOf(t), id, jobs.Expected{State: jobs.Pending}))
+	j := ends(t, rt, id, jobs.Cancelled)
+	if j.FinishedAt == nil {
+		t.Error("the end has no time")
+	}
+	// A sentinel that is due later proves that the queue ran past it.
+	ends(t, rt, enqueue(t, rt, "demo", map[string]int{"n": 2}, jobs.EnqueueOpts{RunAt: time.Now().Add(900 * time.Millisecond)}), jobs.Completed)
+	if got := receive(t, "the sentinel runs", ran); got != `{"n": 2}` {
+		t.Errorf("ran %s", got)
+	}
+}
+
+func cancelRunning(t *testing.T, w World) {
+	running := make(chan bool, 1)
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(ctx context.Context, _ json.RawMessage) error {
+		running <- true
+		<-ctx.Done()
+		return ctx.Err()
+	})}})
+	id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{})
+	receive(t, "it runs", running)
+	before := time.Now()
+	must(t, rt.Cancel(ctxOf(t), id, jobs.Expected{State: jobs.Running, Attempt: 1}))
+	j := ends(t, rt, id, jobs.Cancelled)
+	if took := time.Since(before); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+	equalAll(t, "outcomes", outcomes(j), []string{"cancelled"})
+	must(t, rt.Retry(ctxOf(t), id, jobs.Expected{State: jobs.Cancelled}))
+	receive(t, "the retried one runs, the old cancel forgotten", running)
+	equal(t, "cancel asked", get(t, rt, id).CancelAsked, false)
+}
+
+func cancelTooLate(t *testing.T, w World) {
+	running, let := make(chan bool, 1), make(chan bool)
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(context.Context, json.RawMessage) error {
+		running <- true
+		<-let
+		return nil
+	})}})
+	id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{})
+	receive(t, "it runs", running)
+	must(t, rt.Cancel(ctxOf(t), id, jobs.Expected{State: jobs.Running}))
+	equal(t, "cancel asked", get(t, rt, id).CancelAsked, true)
+	close(let)
+	ends(t, rt, id, jobs.Completed)
+}
+
+func cancelFailing(t *testing.T, w World) {
+	running, let := make(chan bool, 1), make(chan bool)
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(context.Context, json.RawMessage) error {
+		running <- true
+		<-let // deaf to its context
+		return errFirst
+	})}})
+	id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{})
+	receive(t, "it runs", running)
+	must(t, rt.Cancel(ctxOf(t), id, jobs.Expected{State: jobs.Running}))
+	close(let)
+	equal(t, "attempt", ends(t, rt, id, jobs.Cancelled).Attempt, 1)
+}
+
+func cancelsMatching(t *testing.T, w World) {
+	running, let := make(chan bool, 1), make(chan bool)
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(context.Context, json.RawMessage) error {
+		running <- true
+		<-let
+		return nil
+	}), kind("other", nothing)}})
+	later := jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)}
+	type args struct {
+		Endpoint, Event string
+	}
+	busy := enqueue(t, rt, "demo", args{"a", "0"}, jobs.EnqueueOpts{})
+	receive(t, "one runs", running)
+	a1, a2 := enqueue(t, rt, "demo", args{"a", "1"}, later), enqueue(t, rt, "demo", args{"a", "2"}, later)
+	b := enqueue(t, rt, "demo", args{"b", "1"}, later)
+	other := enqueue(t, rt, "other", args{"a", "1"}, later)
+	m := jobs.Match{Kind: "demo", Args: map[string]any{"Endpoint": "a"}}
+	undo := errors.New("undo")
+	err := pg.InTx(ctxOf(t), w.DB, func(tx pg.Tx) error {
+		equal(t, "cancelled, then rolled back", value(rt.With(tx).CancelMatching(ctxOf(t), m))(t), 2)
+		return undo
+	})
+	if !errors.Is(err, undo) {
+		t.Fatal(err)
+	}
+	equal(t, "state after the roll-back", get(t, rt, a1).State, jobs.Pending)
+	equal(t, "cancelled", value(rt.CancelMatching(ctxOf(t), m))(t), 2)
+	equal(t, "cancelled again", value(rt.CancelMatching(ctxOf(t), m))(t), 0)
+	for id, want := range map[jobs.ID]jobs.State{a1: jobs.Cancelled, a2: jobs.Cancelled, b: jobs.Pending, other: jobs.Pending, busy: jobs.Running} {
+		equal(t, "state", get(t, rt, id).State, want)
+	}
+	close(let)
+	ends(t, rt, busy, jobs.Completed)
+}
+
+func movesMatching(t *testing.T, w World) {
+	k := kind("demo", failing(1, nothing))
+	k.Policy.Backoff = func(int) time.Duration { return time.Hour }
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{k}})
+	type args struct{ Endpoint string }
+	m := jobs.Match{Kind: "demo", Args: map[string]any{"Endpoint": "a"}}
+	failed := enqueue(t, rt, "demo", args{"a"}, jobs.EnqueueOpts{})
+	reaches(t, rt, failed, jobs.Retryable)
+	later := enqueue(t, rt, "demo", args{"a"}, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
+	b := enqueue(t, rt, "demo", args{"b"}, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
+	far := time.Now().Add(2 * time.Hour).Truncate(time.Second)
+	equal(t, "moved", value(rt.RescheduleMatching(ctxOf(t), m, far))(t), 2)
+	equal(t, "state of the failed one", get(t, rt, failed).State, jobs.Retryable)
+	equal(t, "state of the waiting one", get(t, rt, later).State, jobs.Pending)
+	if at := get(t, rt, later).ScheduledAt; !at.Equal(far) {
+		t.Errorf("moved to %s, want %s", at, far)
+	}
+	before := time.Now()
+	must(t, pg.InTx(ctxOf(t), w.DB, func(tx pg.Tx) error {
+		equal(t, "moved", value(rt.With(tx).RescheduleMatching(ctxOf(t), m, time.Now()))(t), 2)
+		return nil
+	}))
+	equal(t, "attempts of the failed one", ends(t, rt, failed, jobs.Completed).Attempt, 2)
+	ends(t, rt, later, jobs.Completed)
+	if took := time.Since(before); took > 3*time.Second {
+		t.Errorf("brought forward, they ran after %s", took)
+	}
+	equal(t, "state of the other endpoint's", get(t, rt, b).State, jobs.Pending)
+}
