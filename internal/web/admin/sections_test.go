@@ -1,0 +1,96 @@
+package admin_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks/taskstest"
+	bus "github.com/gatehouse-hq/gatehouse/internal/infra/events"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/web/webtest"
+)
+
+func TestPeriodics(t *testing.T) {
+	t.Parallel()
+	q := known()
+	q.Periodics = []jobs.PeriodicStatus{
+		{Name: "known", Title: "Sweep", Every: 5 * time.Minute, NextRun: at("2030-01-01T00:00:00Z"), History: []jobs.PeriodicRun{
+			{At: *at("2026-03-01T10:00:00Z"), Duration: 12 * time.Millisecond, OK: true, Trigger: "schedule", Job: 9},
+			{At: *at("2026-03-01T09:55:00Z"), Error: "no room", Trigger: "hand"},
+		}},
+		{Name: "hourly", Title: "Rest", Every: time.Hour, Paused: true},
+	}
+	p := open(t, q, &taskstest.Stream{})
+	holds(t, p.page(t, "/admin/periodic"), "every 5 minutes", "hourly", "done in 12 ms", `href="/admin/tasks/9"`, "no room", "paused", "Resume", "never")
+	for verb, want := range map[string]string{"run": "periodic-started:0", "pause": "periodic-paused:0", "resume": "periodic-resumed:0"} {
+		if to, flash := p.sent(t, webtest.Post("/admin/periodic/known/"+verb)); to != "/admin/periodic" || flash != want {
+			t.Errorf("%s leads to %s with %q", verb, to, flash)
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	s := &taskstest.Stream{Entries: []bus.Entry{
+		{Event: bus.Event{ID: "e2", Type: "b.happened", Subject: "wiki://b", Data: []byte(`{"n": 12345678901234567890}`), OccurredAt: *at("2026-03-01T10:00:00Z")}, State: bus.Poisoned, Faults: 5, LastError: "cannot be decoded"},
+		{Event: bus.Event{ID: "e1", Type: "a.happened", Subject: "wiki://a", OccurredAt: *at("2026-03-01T10:00:00Z")}, State: bus.Delivered, FannedOutAt: at("2026-03-01T10:00:01Z"), Fanout: map[string]jobs.ID{"corpus.index": 12}},
+	}}
+	p := open(t, known(), s)
+	holds(t, p.page(t, "/admin/events"), `href="/admin/events/e2"`, "cannot be decoded", "wiki://a", `value="a.happened"`)
+	holds(t, p.page(t, "/admin/events/e1"), "corpus.index", `href="/admin/tasks/12"`, "discarded", "search refused", "1.00 s later")
+	holds(t, p.page(t, "/admin/events/e2"), "12345678901234567890", "failed 5 times", "Requeue")
+	if to, flash := p.sent(t, webtest.Post("/admin/events/e2/requeue")); to != "/admin/events/e2" || flash != "event-requeued:0" {
+		t.Errorf("leads to %s with %q", to, flash)
+	}
+	holds(t, p.status(t, webtest.Post("/admin/events/e2/requeue"), http.StatusConflict), "no longer set aside")
+	holds(t, open(t, known(), &taskstest.Stream{}).page(t, "/admin/events?state=poisoned"), "No event is set aside")
+}
+
+func TestOverviewPutsWhatNeedsTheOwnerFirst(t *testing.T) {
+	t.Parallel()
+	q := known()
+	q.AllQueues = []jobs.QueueStatus{{Name: "index", Running: 1, Limit: 4}}
+	body := open(t, q, &taskstest.Stream{Size: bus.Backlog{Waiting: jobs.Count{N: 2000}}}).page(t, "/admin/")
+	holds(t, body, "Events are waiting to be handed over", "Tasks have failed for good", "2 tasks: 2 corpus.index", `href="/admin/tasks?state=discarded"`, "1 of 4", "owners")
+	if strings.Index(body, "Events are waiting") > strings.Index(body, "Tasks have failed") {
+		t.Error("what is stuck does not stand first")
+	}
+	holds(t, open(t, &taskstest.Queue{}, &taskstest.Stream{}).page(t, "/admin/"), "Nothing needs you", "Nothing has happened yet")
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	p := open(t, known(), &taskstest.Stream{})
+	holds(t, p.page(t, "/admin/settings"), "ada@example.com", "this browser", `value="UTC"`)
+	body := p.status(t, webtest.Post("/admin/settings", "title", "My "+markup, "zone", "Mars/Olympus", "tagline", "kept"), http.StatusUnprocessableEntity)
+	holds(t, body, "Europe/Berlin", `value="Mars/Olympus"`, `value="kept"`)
+	if strings.Contains(body, "<svg onload") {
+		t.Error("typed markup is live")
+	}
+	if _, flash := p.sent(t, webtest.Post("/admin/settings", "title", "Garden", "zone", "Asia/Tokyo", "single_keys", "true")); flash != "settings-saved:0" {
+		t.Errorf("flash %q", flash)
+	}
+	holds(t, p.page(t, "/admin/settings"), `value="Garden"`, `value="Asia/Tokyo"`)
+
+	for name, c := range map[string]struct {
+		fields []string
+		says   string
+	}{
+		"wrong old one": {[]string{"old", "guess guess guess", "password", "another long one", "again", "another long one"}, "not the present password"},
+		"too short":     {[]string{"old", webtest.Password, "password", "short", "again", "short"}, "at least 10"},
+		"two differ":    {[]string{"old", webtest.Password, "password", "another long one", "again", "another long two"}, "differ"},
+	} {
+		body := p.status(t, webtest.Post("/admin/settings/password", c.fields...), http.StatusUnprocessableEntity)
+		if !strings.Contains(body, c.says) || strings.Contains(body, "another long") {
+			t.Errorf("%s: says\n%s", name, body)
+		}
+	}
+	if _, flash := p.sent(t, webtest.Post("/admin/settings/password", "old", webtest.Password, "password", "another long one", "again", "another long one")); flash != "password-changed:0" {
+		t.Errorf("flash %q", flash)
+	}
+	if _, flash := p.sent(t, webtest.Post("/admin/settings/sessions/0011223344556677/end")); flash != "session-gone:0" {
+		t.Errorf("flash %q", flash)
+	}
+}
