@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+	"github.com/gatehouse-hq/gatehouse/internal/web"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
+	adminevents "github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
+	admintasks "github.com/gatehouse-hq/gatehouse/internal/web/admin/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/web/api"
+	"github.com/gatehouse-hq/gatehouse/internal/web/assets"
+	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/public"
+	"github.com/gatehouse-hq/gatehouse/internal/web/session"
+)
+
+// live is the address of the event stream; "" leaves the pages still.
+const live = ""
+
+// faces builds what people and scripts meet.
+func (a *app) faces() (http.Handler, error) {
+	set := assets.New()
+	site := newSiteName(a.owner, a.cfg.baseURL.String())
+	e := edge.New(edge.Config{
+		Assets: set, Log: a.log, BaseURL: a.cfg.baseURL, TrustedProxies: a.cfg.trustedProxies,
+		Messages: web.Messages(), Site: site.read,
+		OnRequest: func(ctx context.Context, id string) context.Context {
+			return pg.WithCause(ctx, pg.Cause{Request: id, Actor: "visitor"})
+		},
+	})
+	gate := session.New(a.owner, e, a.cfg.baseURL.Scheme == "https")
+	return web.New(web.Faces{
+		Edge: e, Gate: gate, Assets: set,
+		Admin: admin.Routes(e, admin.Sections{
+			Overview: overview.New(a.tasks, e, live),
+			Tasks:    admintasks.New(a.tasks, e, live),
+			Periodic: periodic.New(a.tasks, live),
+			Events:   adminevents.New(a.tasks, live),
+			Settings: settings.New(a.owner, gate),
+			Notes:    notes.New(a.corpus, e),
+		}),
+		API:    api.New(e, gate, a.ops, nil).Routes,
+		Public: public.New(a.corpus, e, gate.Notice).Routes,
+		Ready:  a.ready,
+		Healthy: func(ctx context.Context) (string, bool, error) {
+			h, err := a.tasks.Health(ctx, tasks.None{})
+			return string(h.Verdict), h.Verdict != tasks.Stuck, err
+		},
+	}), nil
+}
+
+// ready proves that the database answers and has this program's schema.
+func (a *app) ready(ctx context.Context) error {
+	have, err := pg.SchemaVersion(ctx, a.pool)
+	if err != nil {
+		return err
+	}
+	want, err := pg.NewestVersion(pg.Migrations)
+	if err == nil && have != want {
+		err = fmt.Errorf("schema version %d, this program wants %d", have, want)
+	}
+	return err
+}

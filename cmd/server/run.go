@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
+)
+
+// stopGrace is what the whole stop may take: 20 s for running tasks (see
+// package jobs) and a little for closing doors.
+const stopGrace = 25 * time.Second
+
+// serve runs the site until a signal.
+func serve(ctx context.Context, p *program, args []string) (err error) {
+	if len(args) > 0 {
+		return errUsage
+	}
+	// The port is taken first: another server already there is the likeliest
+	// mistake, and the cheapest to find.
+	doors, err := listen(p.cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = orFirst(err, doors.close()) }()
+	a, err := assemble(ctx, p, partsForServing)
+	if err != nil {
+		return err
+	}
+	defer func() { err = orFirst(err, a.close()) }()
+	// Work outlives the signal by its grace: cancelling hard stops it in the middle.
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	if err := a.start(hard); err != nil {
+		return err
+	}
+	if err := errors.Join(a.importGuide(ctx), a.greet(ctx, p)); err != nil {
+		return errors.Join(err, a.stop(hard))
+	}
+	failed := doors.serve(a)
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	a.log.Info("stopping; a second signal stops at once", "grace", stopGrace)
+	return orFirst(err, p.leave(hard, cut, func(ctx context.Context) error {
+		// Streams end first, so that the doors can close; the relay before the
+		// workers, so that they are handed nothing new.
+		return errors.Join(a.bus.Stop(ctx), doors.shutdown(ctx), a.stop(ctx))
+	}))
+}
+
+// leave runs the stop within its grace; the second signal cuts it short.
+func (p *program) leave(ctx context.Context, cut func(), stop func(context.Context) error) error {
+	grace, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	finished := make(chan struct{})
+	defer close(finished)
+	wait.Go(func() {
+		select {
+		case <-p.forced:
+			cut()
+		case <-finished:
+		}
+	})
+	return stop(grace)
+}
+
+// greet prints where the site is and, while nobody owns it, the one-time link.
+func (a *app) greet(ctx context.Context, p *program) error {
+	if a.cfg.role == "worker" {
+		return nil
+	}
+	fmt.Fprintf(p.out, "Gatehouse is at %s\n", a.cfg.baseURL)
+	o, err := a.owner.Owner(ctx)
+	if err != nil || o.SetUp {
+		return err
+	}
+	if t := a.cfg.setupToken; t != "" {
+		if err := a.owner.FixSetupToken(ctx, t, false); err != nil && !errors.Is(err, owner.ErrAlreadySetUp) {
+			return err
+		}
+		fmt.Fprintln(p.out, "Set yourself up with the token of GATEHOUSE_SETUP_TOKEN at /setup?token=…")
+		return nil
+	}
+	token, err := a.owner.SetupLink(ctx, false)
+	if errors.Is(err, owner.ErrAlreadySetUp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "Set yourself up (works once, for a day): %s/setup?token=%s\n", a.cfg.baseURL, token)
+	return nil
+}
+
+// listen opens the site's port, or says who has it.
+func listen(c config) (*doors, error) {
+	if c.role == "worker" {
+		return &doors{}, nil
+	}
+	l, err := net.Listen("tcp", c.addr)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: this user may not listen there; ports below 1024 need root or a proxy in front", c.addr)
+	case err != nil:
+		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: cannot listen there (%w); stop the other program or choose another port", c.addr, err)
+	}
+	return &doors{site: l}, nil
+}
