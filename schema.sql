@@ -2,20 +2,19 @@
 -- Every table says whether its rows emit events. Times that order things are clock_timestamp().
 -- Trigger functions set their search_path and qualify names: pg_dump restores with an empty one.
 
+-- Its body is parsed here, once, so no search_path can change its meaning, and it is inlined. With a SET clause instead
+-- it would be planned anew in each statement, which cost 50 writers half of their commits.
 create function public.uuid_v7() returns uuid
 language sql volatile parallel safe
-set search_path = ''
-as $$
-  -- RFC 9562: 48 bits of unix milliseconds, version 7, variant 2, the rest random (PostgreSQL has it from 18 on).
-  select pg_catalog.encode(
-    pg_catalog.set_bit(
-      pg_catalog.set_bit(
-        overlay(pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
-          placing substring(pg_catalog.int8send((pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)::bigint) from 3)
-          from 1 for 6),
-        52, 1),
-      53, 1), 'hex')::uuid
-$$;
+-- RFC 9562: 48 bits of unix milliseconds, version 7, variant 2, the rest random (PostgreSQL has it from 18 on).
+return encode(
+  set_bit(
+    set_bit(
+      overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+        from 1 for 6),
+      52, 1),
+    53, 1), 'hex')::uuid;
 
 -- events: none (bookkeeping of the migrator)
 create table public.schema_stamp (
@@ -100,14 +99,15 @@ create table public.events (
   last_error    text,
   poisoned_at   timestamptz
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02, fillfactor = 80);
-create unique index events_seq on public.events (seq);
+-- Writers pay for two indexes only: the rest begin with the fan-out. A subject can be longer than an index entry may be
+-- (2,704 bytes), and the save must not fail for that.
 create index events_waiting on public.events (txid, seq) where fanned_out_at is null and poisoned_at is null;
 create index events_poisoned on public.events (seq) where poisoned_at is not null;
 create index events_fanned_out_at on public.events (fanned_out_at) where fanned_out_at is not null;
-create index events_txid on public.events (txid);
-create index events_type on public.events (type, seq desc);
--- A subject can be longer than an index entry may be (2,704 bytes); the save must not fail for that.
-create index events_subject on public.events (left(subject, 200), seq desc);
+create index events_seq on public.events (seq) where fanned_out_at is not null;
+create index events_txid on public.events (txid) where fanned_out_at is not null;
+create index events_type on public.events (type, seq) where fanned_out_at is not null;
+create index events_subject on public.events (left(subject, 200), seq) where fanned_out_at is not null;
 
 -- events: none (which subscription lists have run; the newest live one relays)
 create table public.registries (
@@ -626,3 +626,112 @@ create trigger notes_follow after update on public.notes
   for each row when ((old.path, old.published_path) is distinct from (new.path, new.published_path)
     and current_setting('gatehouse.quiet_triggers', true) is distinct from 'on')
   execute function public.notes_follow();
+
+-- events: none (configuration; what happens to deliveries is told by the log)
+-- changed: field → version that last changed it, so that a stale page can be told what did. A deleted endpoint keeps its
+-- row, without address and secrets, as long as its log.
+create table public.webhook_endpoints (
+  id              uuid primary key default public.uuid_v7(),
+  owner_id        uuid not null references public.owners (id),
+  url             text not null,
+  description     text not null default '',
+  event_types     text[] not null,
+  headers         jsonb not null default '[]',
+  secrets_enc     bytea,
+  scheme          text not null default 'hmac' check (scheme in ('hmac', 'ed25519')),
+  scope           text not null default 'published' check (scope in ('published', 'embed')),
+  embed_id        uuid,
+  enabled         boolean not null default true,
+  disabled_reason text not null default '' check (disabled_reason in ('', 'paused', 'gone', 'failing')),
+  disabled_at     timestamptz,
+  max_per_second  integer not null default 0 check (max_per_second between 0 and 1000),
+  version         bigint not null default 1,
+  changed         jsonb not null default '{}',
+  created_at      timestamptz not null default clock_timestamp(),
+  updated_at      timestamptz not null default clock_timestamp(),
+  deleted_at      timestamptz
+);
+
+-- events: none (changes by itself with every attempt, apart from what the owner edits)
+-- pace_us: what one delivery takes there at present, in microseconds, so that other processes can predict the line.
+create table public.webhook_endpoint_state (
+  endpoint_id     uuid primary key references public.webhook_endpoints (id) on delete cascade,
+  lease_token     uuid,
+  busy_until      timestamptz,
+  wanted_at       timestamptz,
+  free_at         timestamptz,
+  not_before      timestamptz,
+  pace_us         integer not null default 0,
+  failing_since   timestamptz,
+  failed_attempts integer not null default 0,
+  failed_days     integer not null default 0,
+  failed_on       date
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+-- events: none (bookkeeping of the sender)
+create table public.webhook_deliveries (
+  endpoint_id uuid not null,
+  event_id    uuid not null,
+  state       text not null check (state in ('waiting', 'delivered', 'failed', 'parked', 'dropped', 'cancelled')),
+  trigger     text not null default 'automatic' check (trigger in ('automatic', 'manual', 'test', 'recovery')),
+  job_id      bigint,
+  attempts    integer not null default 0,
+  last_status integer not null default 0,
+  last_error  text not null default '',
+  created_at  timestamptz not null default clock_timestamp(),
+  settled_at  timestamptz,
+  primary key (endpoint_id, event_id)
+) with (autovacuum_vacuum_scale_factor = 0.05);
+create index webhook_deliveries_open on public.webhook_deliveries (endpoint_id, state, event_id) where state <> 'delivered';
+create index webhook_deliveries_settled on public.webhook_deliveries using brin (settled_at);
+
+-- events: none (append-only log; a partition for each day)
+create table public.webhook_attempts (
+  endpoint_id       uuid not null,
+  event_id          uuid not null,
+  number            integer not null,
+  started_at        timestamptz not null,
+  trigger           text not null,
+  actor             text not null default '',
+  job_id            bigint,
+  outcome           text not null,
+  status            integer not null default 0,
+  error_class       text not null default '',
+  error             text not null default '',
+  wait_seconds      integer not null default 0,
+  location          text not null default '',
+  dns_us            integer not null default 0,
+  connect_us        integer not null default 0,
+  tls_us            integer not null default 0,
+  first_byte_us     integer not null default 0,
+  total_us          integer not null default 0,
+  reused            boolean not null default false,
+  remote_ip         text not null default '',
+  headers           jsonb,
+  headers_truncated boolean not null default false,
+  excerpt           text not null default '',
+  excerpt_truncated boolean not null default false,
+  key_ids           text[] not null default '{}',
+  late              boolean not null default false,
+  primary key (endpoint_id, event_id, number, started_at)
+) partition by range (started_at);
+create index webhook_attempts_recent on public.webhook_attempts (endpoint_id, started_at);
+
+-- events: none (partition of webhook_attempts for days nobody prepared)
+create table public.webhook_attempts_rest partition of public.webhook_attempts default;
+
+-- events: none (how far a recovery has come; what it sends is in the log)
+create table public.webhook_recoveries (
+  id          uuid primary key default public.uuid_v7(),
+  endpoint_id uuid not null references public.webhook_endpoints (id) on delete cascade,
+  since       timestamptz not null,
+  until       timestamptz not null,
+  which       text not null check (which in ('undelivered', 'all', 'failed')),
+  actor       text not null default '',
+  reached     uuid,
+  total       integer not null default 0,
+  done        integer not null default 0,
+  created_at  timestamptz not null default clock_timestamp(),
+  finished_at timestamptz
+);
+create index webhook_recoveries_endpoint on public.webhook_recoveries (endpoint_id, created_at desc);
