@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -135,8 +136,16 @@ func TxID(ctx context.Context, tx pg.Tx) (uint64, error) {
 	return id, err
 }
 
-// EventsOfTx are the events written by the transaction txid, oldest first. q
-// may be that transaction itself, before its commit.
+// EventsOfTx are the events written by the transaction txid, oldest first,
+// except those set aside since. q may be that transaction itself, before its
+// commit.
 func (b *Bus) EventsOfTx(ctx context.Context, q pg.Querier, txid uint64) ([]Event, error) {
-	return readEvents(ctx, q, `txid = $1`, txid)
+	// Each half has an index of its own.
+	es, err := readEvents(ctx, q, `id in (
+  select id from public.events where txid = $1 and `+waiting+`
+  union all select id from public.events where txid = $1 and fanned_out_at is not null)`, txid)
+	if err != nil {
+		return nil, fmt.Errorf("read events of transaction %d: %w", txid, err)
+	}
+	return es, nil
 }

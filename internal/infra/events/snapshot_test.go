@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,10 +50,15 @@ func TestForgottenSnapshotDoesNotSlowTheClaim(t *testing.T) {
 	if relayed != 10_000 {
 		t.Fatalf("%d events relayed, want 10,000", relayed)
 	}
-	if _, floor, err = b.pass(t.Context(), floor); err != nil {
-		t.Fatal(err)
-	}
 	const few = 40
+	// Tests in other databases of this cluster have transactions of their own,
+	// which hold the floor back until they end.
+	deadline := time.Now().Add(30 * time.Second)
+	for pagesRead(t, db, lookSQL, floor, int64(1)) > few && time.Now().Before(deadline) {
+		if _, floor, err = b.pass(t.Context(), floor); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, sql := range map[string]string{"look": lookSQL, "claim": strings.Replace(claimSQL, "limit $3", "limit 200", 1)} {
 		if pages := pagesRead(t, db, sql, floor, int64(1)); pages > few {
 			t.Errorf("%s reads %d pages under an old snapshot, want at most %d", name, pages, few)

@@ -95,7 +95,7 @@ func (b *Bus) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	query, args, err := b.listQuery(ctx, f)
 	if err != nil {
-		return Page{}, err
+		return Page{}, fmt.Errorf("list events: %w", err)
 	}
 	rows, err := b.cfg.DB.Query(ctx, query, args...)
 	if err != nil {
@@ -112,53 +112,57 @@ func (b *Bus) List(ctx context.Context, f Filter) (Page, error) {
 	return p, nil
 }
 
-// listQuery reads one row more than asked, to know whether there is a next
-// page. Types are read one by one along their index: a rare type would else
-// cost a walk through all events.
+// listQuery asks each state's own index and merges the answers. It reads one
+// row more than asked, to know whether there is a next page. Among delivered
+// events types are read one by one along their index: a rare type would else
+// cost a walk through all of them.
 func (b *Bus) listQuery(ctx context.Context, f Filter) (string, []any, error) {
-	var conditions []string
 	var args []any
-	add := func(condition string, value any) {
-		args = append(args, value)
-		conditions = append(conditions, strings.ReplaceAll(condition, "?", "$"+strconv.Itoa(len(args))))
+	arg := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(len(args))
 	}
+	where := []string{"true"}
 	if f.Cursor != "" {
 		seq, err := strconv.ParseInt(f.Cursor, 10, 64)
 		if err != nil || seq < 0 {
 			return "", nil, fmt.Errorf("%w: the cursor is not one of a page before", ErrBadFilter)
 		}
-		add("e.seq < ?", seq)
+		where = append(where, "e.seq < "+arg(seq))
 	}
 	if f.AfterSeq > 0 {
-		add("e.seq > ?", f.AfterSeq)
+		where = append(where, "e.seq > "+arg(f.AfterSeq))
 	}
 	if f.Subject != "" {
-		add("left(e.subject, 200) = left(?, 200) and e.subject = ?", strings.ToValidUTF8(strings.ReplaceAll(f.Subject, "\x00", ""), ""))
+		subject := arg(strings.ToValidUTF8(strings.ReplaceAll(f.Subject, "\x00", ""), ""))
+		where = append(where, "left(e.subject, 200) = left("+subject+", 200) and e.subject = "+subject)
 	}
-	switch f.State {
-	case "":
-	case Waiting:
-		conditions = append(conditions, waiting)
-	case Delivered:
-		conditions = append(conditions, "fanned_out_at is not null")
-	case Poisoned:
-		conditions = append(conditions, "poisoned_at is not null")
-	default:
+	from, ofType := "", "true"
+	if len(f.Types) > 0 {
+		names, err := b.typesLike(ctx, f.Types)
+		if err != nil {
+			return "", nil, err
+		}
+		list := arg(names) + "::text[]"
+		from, ofType = "unnest("+list+") t (name), lateral ", "e.type = any("+list+")"
+	}
+	tail := " order by e.seq desc limit " + arg(f.Limit+1)
+	branch := func(state, ofType string) string {
+		return "(select e.* from public.events e where " + state + " and " + ofType + " and " + strings.Join(where, " and ") + tail + ")"
+	}
+	delivered := branch("fanned_out_at is not null", "true")
+	if from != "" {
+		delivered = "(select e.* from " + from + branch("fanned_out_at is not null", "e.type = t.name") + " e" + tail + ")"
+	}
+	branches := map[State]string{Delivered: delivered, Waiting: branch(waiting, ofType),
+		Poisoned: branch("poisoned_at is not null and fanned_out_at is null", ofType)}
+	all := []string{branches[f.State]}
+	if f.State == "" {
+		all = []string{branches[Delivered], branches[Waiting], branches[Poisoned]}
+	} else if all[0] == "" {
 		return "", nil, fmt.Errorf("%w: there is no state %q", ErrBadFilter, f.State)
 	}
-	args = append(args, f.Limit+1)
-	tail := ` order by e.seq desc limit $` + strconv.Itoa(len(args))
-	where := func(more ...string) string { return strings.Join(append(conditions, append(more, "true")...), " and ") }
-	if len(f.Types) == 0 {
-		return `select ` + entryColumns + ` from public.events e where ` + where() + tail, args, nil
-	}
-	names, err := b.typesLike(ctx, f.Types)
-	if err != nil {
-		return "", nil, err
-	}
-	args = append(args, names)
-	return `select ` + entryColumns + ` from unnest($` + strconv.Itoa(len(args)) + `::text[]) t (name), lateral (
-  select * from public.events e where ` + where("e.type = t.name") + tail + `) e` + tail, args, nil
+	return "select " + entryColumns + " from (" + strings.Join(all, " union all ") + ") e" + tail, args, nil
 }
 
 // typesLike are the types that globs select: declared ones, those of poisoned
@@ -166,11 +170,11 @@ func (b *Bus) listQuery(ctx context.Context, f Filter) (string, []any, error) {
 func (b *Bus) typesLike(ctx context.Context, globs []string) ([]string, error) {
 	rows, err := b.cfg.DB.Query(ctx, `select distinct type from (select type from public.events where poisoned_at is not null limit 10000) p`)
 	if err != nil {
-		return nil, fmt.Errorf("list types of poisoned events: %w", err)
+		return nil, err
 	}
 	known, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("list types of poisoned events: %w", err)
+		return nil, err
 	}
 	for name := range b.registry.types {
 		known = append(known, name)
