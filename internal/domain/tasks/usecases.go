@@ -61,6 +61,9 @@ func (d *Domain) List(ctx context.Context, q Query) (ListOut, error) {
 		return ListOut{}, err
 	}
 	p, err := d.Jobs.List(ctx, f)
+	if errors.Is(err, jobs.ErrBadFilter) {
+		return ListOut{}, op.Wrap(err, op.Invalid, "The cursor is not one that this list gave out. Start again from the newest.")
+	}
 	for i := range p.Jobs {
 		p.Jobs[i].Attempts = orEmpty(p.Jobs[i].Attempts)
 	}

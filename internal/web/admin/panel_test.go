@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks/taskstest"
 	bus "github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/live"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
@@ -40,14 +42,17 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 	o := owner.New(db, bus.NewRecorder(owner.Types(), bus.NewBell()))
 	h := webtest.New(t, o, admin.Messages())
 	d := domain.New(domain.Sources{Jobs: q, Queue: q, Stream: s, DB: db})
+	hub := live.New(d.Pulse, slog.New(slog.DiscardHandler))
+	t.Cleanup(hub.Close)
 	h.Router.Route("/admin", func(r chi.Router) {
 		r.Use(h.Gate.Require)
 		admin.Routes(h.Edge, admin.Sections{
-			Overview: overview.New(d, h.Edge, ""),
-			Tasks:    tasks.New(d, h.Edge, ""),
-			Periodic: periodic.New(d, ""),
-			Events:   events.New(d, ""),
+			Overview: overview.New(d, h.Edge, admin.LivePath),
+			Tasks:    tasks.New(d, h.Edge, admin.LivePath),
+			Periodic: periodic.New(d, admin.LivePath),
+			Events:   events.New(d, admin.LivePath),
 			Settings: settings.New(o, h.Gate),
+			Live:     hub,
 		})(r)
 	})
 	return panel{h, q, s}

@@ -23,7 +23,13 @@ type Sections struct {
 	Periodic *periodic.Section
 	Events   *events.Section
 	Settings *settings.Section
+
+	// Live is the event stream that open pages listen to; nil for none.
+	Live http.Handler
 }
+
+// LivePath is the address of the event stream.
+const LivePath = "/admin/live"
 
 // routes is the panel's router with the edge put around every handler.
 type routes struct {
@@ -45,6 +51,9 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 	return func(router chi.Router) {
 		r := routes{router, e}
 		r.get("/", s.Overview.Page)
+		if s.Live != nil {
+			r.Method(http.MethodGet, "/live", s.Live)
+		}
 
 		r.get("/tasks", s.Tasks.List)
 		r.get("/tasks/new", s.Tasks.New)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -66,6 +67,20 @@ func (h *House) Stranger(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.served.ServeHTTP(w, r)
 	return w
+}
+
+// Serve answers over a real connection, as streams need it, with the owner's
+// cookie on every request.
+func (h *House) Serve(t testing.TB, writeTimeout time.Duration) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.AddCookie(h.cookie)
+		h.served.ServeHTTP(w, r)
+	}))
+	s.Config.WriteTimeout = writeTimeout
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
 }
 
 // Get is a page's request.

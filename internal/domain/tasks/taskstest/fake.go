@@ -41,6 +41,8 @@ func (q *Queue) RescheduleMatching(context.Context, jobs.Match, time.Time) (int,
 }
 
 func (q *Queue) Overview(_ context.Context, kind string) ([]jobs.KindCount, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.Broken != nil {
 		return nil, q.Broken
 	}
@@ -66,12 +68,14 @@ func (q *Queue) Overview(_ context.Context, kind string) ([]jobs.KindCount, erro
 }
 
 func (q *Queue) List(_ context.Context, f jobs.Filter) (jobs.Page, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.Broken != nil {
 		return jobs.Page{}, q.Broken
 	}
 	var p jobs.Page
 	for _, j := range q.Rows {
-		if len(f.States) > 0 && !contains(f.States, j.State) || f.Kind != "" && f.Kind != j.Kind || f.ID != 0 && f.ID != j.ID {
+		if len(f.States) > 0 && !contains(f.States, j.State) || f.Kind != "" && f.Kind != j.Kind || f.ID != 0 && f.ID != j.ID || j.ID <= f.AfterID {
 			continue
 		}
 		p.Jobs = append(p.Jobs, j)

@@ -62,6 +62,7 @@
         close();
         if (self.onerror) self.onerror(e);
       };
+      listen("hello"); /* names where the stream begins, so that a tab that never heard anything is caught up too */
       Object.keys(wanted).forEach(listen);
       return new Promise(function (done) { release = done; });
     }

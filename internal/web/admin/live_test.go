@@ -1,0 +1,66 @@
+package admin_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks/taskstest"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+)
+
+// Nothing between the hub and the browser cuts the stream or holds it back
+// (field case F37): the whole chain, a write timeout, a client that takes gzip.
+func TestLiveUpdatesPassTheWholeChain(t *testing.T) {
+	t.Parallel()
+	q := known()
+	p := open(t, q, &taskstest.Stream{})
+	site := p.Serve(t, time.Second)
+	ctx, hangUp := context.WithTimeout(context.Background(), 10*time.Second)
+	defer hangUp()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, site.URL+"/admin/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", "gzip")
+	answer, err := site.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	wait := func(event string) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == "event: "+event {
+				return
+			}
+		}
+		t.Fatalf("the stream ended before %q: %v", event, lines.Err())
+	}
+	wait("hello")
+	time.Sleep(1500 * time.Millisecond) // past the write timeout
+	if err := q.Retry(ctx, 12, jobs.Expected{State: jobs.Discarded}); err != nil {
+		t.Fatal(err)
+	}
+	changed := time.Now()
+	wait("tasks")
+	if took := time.Since(changed); took > 2*time.Second {
+		t.Errorf("told after %s", took)
+	}
+}
+
+func TestPagesListenToTheStream(t *testing.T) {
+	t.Parallel()
+	p := open(t, known(), &taskstest.Stream{})
+	for _, path := range []string{"/admin/", "/admin/tasks", "/admin/tasks/12", "/admin/periodic", "/admin/events"} {
+		if body := p.page(t, path); !strings.Contains(body, `sse-connect="/admin/live"`) {
+			t.Errorf("%s does not listen", path)
+		}
+	}
+	holds(t, p.page(t, "/admin/tasks?state=discarded"), `hx-get="/admin/tasks/new?state=discarded&amp;after=12"`)
+	holds(t, p.page(t, "/admin/tasks/new?after=11"), "1 new")
+}
