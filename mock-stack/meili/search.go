@@ -35,8 +35,9 @@ type hit struct {
 	document map[string]any
 	matched  int // words of the query found
 	typos    int
-	place    int // best searchable attribute: title before body
-	exact    int
+	place    int  // best searchable attribute: title before body
+	exact    int  // words that match as they stand
+	whole    bool // an attribute is the query and nothing else
 }
 
 func (s *Server) search(r *http.Request) (int, any, error) {
@@ -88,7 +89,7 @@ func (ix *index) rank(wish searchWish, terms []term, keep *filter) []hit {
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.matched, a.matched), cmp.Compare(a.typos, b.typos), cmp.Compare(a.place, b.place),
-			compareBy(wish.Sort, a.document, b.document), cmp.Compare(b.exact, a.exact))
+			compareBy(wish.Sort, a.document, b.document), whole(b)-whole(a), cmp.Compare(b.exact, a.exact))
 	})
 	return hits
 }
@@ -123,6 +124,7 @@ func score(document map[string]any, fieldsOf func(map[string]any) []string, term
 				continue
 			}
 			found, fewest, h.place = true, min(fewest, n), min(h.place, place)
+			h.whole = h.whole || isWhole(document[field], terms)
 			if !t.prefix || slices.ContainsFunc(spans, func(s span) bool { return fold(text[s.start:s.end]) == t.folded }) {
 				h.exact++
 			}
@@ -135,6 +137,21 @@ func score(document map[string]any, fieldsOf func(map[string]any) []string, term
 		h.typos += fewest
 	}
 	return h, true
+}
+
+// whole is 1 for the first half of the engine's rule "exactness": an attribute that is the query itself.
+func whole(h hit) int {
+	if h.whole {
+		return 1
+	}
+	return 0
+}
+
+func isWhole(value any, terms []term) bool {
+	if list, ok := value.([]any); ok {
+		return slices.ContainsFunc(list, func(item any) bool { return isWhole(item, terms) })
+	}
+	return slices.EqualFunc(words(plain(value)), terms, func(w word, t term) bool { return w.folded == t.folded })
 }
 
 // plain is the text of a value as it is searched: lists and objects give up their strings.
