@@ -69,6 +69,11 @@ func TestSettings(t *testing.T) {
 	if strings.Contains(body, "<svg onload") {
 		t.Error("typed markup is live")
 	}
+	if strings.Contains(p.page(t, "/admin/settings"), "data-keys-off") {
+		t.Error("shortcuts are off before they were switched off")
+	}
+	p.sent(t, webtest.Post("/admin/settings", "title", "Garden", "zone", "UTC"))
+	holds(t, p.page(t, "/admin/settings"), "data-keys-off")
 	if _, flash := p.sent(t, webtest.Post("/admin/settings", "title", "Garden", "zone", "Asia/Tokyo", "single_keys", "true")); flash != "settings-saved:0" {
 		t.Errorf("flash %q", flash)
 	}

@@ -100,5 +100,5 @@ func (g *Gate) identify(r *http.Request) (context.Context, error) {
 	}
 	ctx := context.WithValue(r.Context(), ownerKey{}, o)
 	ctx = pg.WithCause(ctx, pg.Cause{Request: edge.RequestID(ctx), Actor: "owner"})
-	return ui.WithZone(ctx, o.Location()), nil
+	return ui.WithKeys(ui.WithZone(ctx, o.Location()), o.SingleKeys), nil
 }

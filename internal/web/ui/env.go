@@ -14,6 +14,7 @@ type Env struct {
 	Zone      *time.Location // the owner's zone; nil means UTC
 	Site      Site
 	RequestID string // shown on error pages, so that the owner can find the log line
+	NoKeys    bool   // the owner has switched single-key shortcuts off
 	Path      string // the request's path and query, for links that come back here
 }
 
@@ -43,6 +44,13 @@ func WithEnv(ctx context.Context, env Env) context.Context {
 func WithZone(ctx context.Context, zone *time.Location) context.Context {
 	env := EnvFrom(ctx)
 	env.Zone = zone
+	return WithEnv(ctx, env)
+}
+
+// WithKeys returns a context in which the panel listens for single keys, or does not.
+func WithKeys(ctx context.Context, on bool) context.Context {
+	env := EnvFrom(ctx)
+	env.NoKeys = !on
 	return WithEnv(ctx, env)
 }
 

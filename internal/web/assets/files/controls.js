@@ -57,7 +57,7 @@
   var off = "shortcuts-off", help = doc.getElementById("shortcuts"), first = "";
   if (!help) return;
   var box = help.querySelector("[data-shortcuts]");
-  box.checked = !localStorage.getItem(off);
+  box.checked = !localStorage.getItem(off) && !("keysOff" in help.dataset);
   box.addEventListener("change", function () { if (box.checked) localStorage.removeItem(off); else localStorage.setItem(off, "1"); });
   all("[data-open-shortcuts]").forEach(function (b) { b.addEventListener("click", function () { help.showModal(); }); });
   doc.addEventListener("keydown", function (e) {
