@@ -136,7 +136,7 @@ func (a *app) queue(ctx context.Context, bell *events.Bell, modules []domain.Mod
 	if err != nil {
 		return err
 	}
-	a.corpus.Connect(corpus.Queue{Jobs: a.runtime, Fanout: fanout{a.bus, a.pool}, Wait: a.runtime})
+	a.corpus.Connect(corpus.Queue{Jobs: a.runtime, Fanout: a.bus, Wait: a.runtime})
 	a.tasks.Jobs, a.tasks.Queue, a.tasks.Stream = a.runtime, a.runtime, a.bus
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -130,7 +132,7 @@ func diskSpace(dir string) (string, error) {
 		if at == "/" {
 			return "", fmt.Errorf("cannot look at %s: %w", dir, err)
 		}
-		at = parent(at)
+		at = filepath.Dir(at)
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
 	text := fmt.Sprintf("%.1f GB free at %s", float64(free)/1e9, at)
@@ -141,8 +143,11 @@ func diskSpace(dir string) (string, error) {
 }
 
 func sealKey(c config) (string, error) {
-	if c.sealKey == "" && !seal.KeyFileExists(c.dataDir) {
-		return "none yet; the first start makes one", nil
+	if c.sealKey == "" {
+		// Looking must not make one: that is for the first start.
+		if _, err := os.Stat(filepath.Join(c.dataDir, seal.KeyFile)); errors.Is(err, os.ErrNotExist) {
+			return "none yet; the first start makes one", nil
+		}
 	}
 	if _, err := seal.Load(c.sealKey, c.dataDir); err != nil {
 		return "", err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
@@ -31,7 +32,7 @@ func (a *app) faces() (http.Handler, error) {
 	site := newSiteName(a.owner, a.cfg.baseURL.String())
 	e := edge.New(edge.Config{
 		Assets: set, Log: a.log, BaseURL: a.cfg.baseURL, TrustedProxies: a.cfg.trustedProxies,
-		Messages: web.Messages(), Site: site.read,
+		Messages: messages(), Site: site.read,
 		OnRequest: func(ctx context.Context, id string) context.Context {
 			return pg.WithCause(ctx, pg.Cause{Request: id, Actor: "visitor"})
 		},
@@ -45,7 +46,7 @@ func (a *app) faces() (http.Handler, error) {
 			Periodic: periodic.New(a.tasks, live),
 			Events:   adminevents.New(a.tasks, live),
 			Settings: settings.New(a.owner, gate),
-			Notes:    notes.New(a.corpus, e),
+			Notes:    notes.New(a.corpus, a.tasks, e),
 		}),
 		API:    api.New(e, gate, a.ops, nil).Routes,
 		Public: public.New(a.corpus, e, gate.Notice).Routes,
@@ -68,4 +69,11 @@ func (a *app) ready(ctx context.Context) error {
 		err = fmt.Errorf("schema version %d, this program wants %d", have, want)
 	}
 	return err
+}
+
+// messages are what every face says on the page after an action.
+func messages() map[string]edge.Message {
+	all := admin.Messages()
+	maps.Copy(all, session.Messages())
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
@@ -23,6 +24,7 @@ type Sections struct {
 	Periodic *periodic.Section
 	Events   *events.Section
 	Settings *settings.Section
+	Notes    *notes.Section
 
 	// Live is the event stream that open pages listen to; nil for none.
 	Live http.Handler
@@ -79,6 +81,8 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 		r.post("/settings", s.Settings.Save)
 		r.post("/settings/password", s.Settings.ChangePassword)
 		r.post("/settings/sessions/{id}/end", s.Settings.EndSession)
+
+		s.Notes.Routes(router)
 	}
 }
 
@@ -87,7 +91,7 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 func Messages() map[string]edge.Message {
 	all := map[string]edge.Message{}
 	for _, section := range []map[string]edge.Message{
-		tasks.Messages(), periodic.Messages(), events.Messages(), settings.Messages(),
+		tasks.Messages(), periodic.Messages(), events.Messages(), settings.Messages(), notes.Messages(),
 	} {
 		maps.Copy(all, section)
 	}

@@ -95,3 +95,8 @@ func (g *Gate) logout(w http.ResponseWriter, r *http.Request) error {
 	edge.SetFlash(w, r, "signed-out", 0)
 	return edge.SeeOther(w, r, "/login")
 }
+
+// Messages are what the door says on the next page.
+func Messages() map[string]edge.Message {
+	return map[string]edge.Message{"signed-out": {Tone: ui.Done, One: "You are signed out."}}
+}

@@ -68,7 +68,7 @@ func (s *Section) upload(w http.ResponseWriter, r *http.Request) error {
 		options.Name = vaultName(head.Filename)
 	}
 	if form.OK() {
-		id, err := s.corpus.ImportUpload(r.Context(), file, head.Size, options)
+		id, err := s.corpus.ImportUpload(r.Context(), file, options)
 		if err == nil {
 			edge.SetFlash(w, r, "notes-import-began", 0)
 			return edge.SeeOther(w, r, address+"/import/"+id)

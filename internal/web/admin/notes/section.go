@@ -36,7 +36,7 @@ type Corpus interface {
 	CompleteLink(ctx context.Context, text string) ([]corpus.Suggestion, error)
 	Preview(ctx context.Context, title, body, from string) (markdown.Page, error)
 
-	ImportUpload(ctx context.Context, archive io.ReaderAt, size int64, o corpus.ImportOptions) (string, error)
+	ImportUpload(ctx context.Context, archive io.Reader, o corpus.ImportOptions) (string, error)
 	Imports(ctx context.Context) ([]corpus.ImportReport, error)
 	ImportStatus(ctx context.Context, id string) (corpus.ImportReport, error)
 	ImportFiles(ctx context.Context, id string, outcome corpus.Outcome, cursor string, limit int) (files []corpus.ImportFile, next string, err error)
@@ -62,7 +62,7 @@ func New(c Corpus, s Stream, e *edge.Edge) *Section {
 // Bounds of what is posted. A form's body may be three times its text, since each byte of it can be percent-encoded.
 const (
 	noteForm   = 3*corpus.BodyLimit + 1<<20
-	uploadForm = 512 << 20
+	uploadForm = corpus.UploadLimit + 1<<20
 )
 
 // Routes lists every route of the section, relative to /admin. They stand behind the sign-in gate.
