@@ -19,6 +19,7 @@ func Run(t *testing.T, fresh func(t *testing.T) search.Engine) {
 		"names first":      namesFirst,
 		"published only":   publishedOnly,
 		"replace, remove":  replaceAndRemove,
+		"older version":    olderVersion,
 		"pages":            pages,
 		"marks":            marks,
 		"strange input":    strangeInput,
@@ -134,6 +135,30 @@ func replaceAndRemove(t *testing.T, e search.Engine) {
 		}
 	}
 	want(t, "removed", find(t, e, "pear"))
+}
+
+// A worker that read the note before a change does not win over one that read
+// it after and wrote first (field case F31). Text of the same version is
+// written: the names of other notes in it may have changed. What claims to be
+// newer than the database gives way when it is removed.
+func olderVersion(t *testing.T, e search.Engine) {
+	versioned := func(version int64, body string) search.Document {
+		d := doc(1, "Note", body)
+		d.Version = version
+		return d
+	}
+	put(t, e, versioned(3, "fig"))
+	put(t, e, versioned(2, "plum"), doc(2, "Other", "pear"))
+	want(t, "the newer text", find(t, e, "fig"), 1)
+	want(t, "the older text", find(t, e, "plum"))
+	want(t, "what came with it", find(t, e, "pear"), 2)
+	put(t, e, versioned(3, "quince"))
+	want(t, "the same version again", find(t, e, "quince"), 1)
+	if err := e.Remove(t.Context(), []string{ID(1)}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, versioned(1, "plum"))
+	want(t, "the database's older state", find(t, e, "plum"), 1)
 }
 
 func pages(t *testing.T, e search.Engine) {
