@@ -23,8 +23,10 @@ const (
 	// A job has 30 s.
 	callTimeout  = 5 * time.Second
 	writeTimeout = 20 * time.Second
-	// maxPayload bytes of text go to the server at once; it takes 100 MiB.
-	maxPayload = 16 << 20
+	// maxPayload bytes of text in maxDocuments go to the server at once; it
+	// takes 100 MiB.
+	maxPayload   = 16 << 20
+	maxDocuments = 1_000
 	// page is how many documents Each asks for at once.
 	page = 10_000
 )
@@ -72,7 +74,7 @@ func (e *Engine) Name() string { return "Meilisearch" }
 func (e *Engine) Upsert(ctx context.Context, docs []search.Document) error {
 	for len(docs) > 0 {
 		n, size := 0, 0
-		for n < len(docs) && (n == 0 || size+len(docs[n].Body) <= maxPayload) {
+		for n < min(len(docs), maxDocuments) && (n == 0 || size+len(docs[n].Body) <= maxPayload) {
 			size += len(docs[n].Body)
 			n++
 		}

@@ -56,9 +56,9 @@ func start(t *testing.T) *fake.Running {
 	return server
 }
 
-// engineOf is an engine that loses patience soon.
+// engineOf is patient: the fake shares this machine with all other tests.
 func engineOf(server *fake.Running) *meili.Engine {
-	return meili.New(server.URL(), secret, meili.Options{Index: index, CallTimeout: 2 * time.Second, WriteTimeout: 5 * time.Second})
+	return meili.New(server.URL(), secret, meili.Options{Index: index, CallTimeout: time.Minute, WriteTimeout: time.Minute})
 }
 
 func note(n int, version int64, body string) search.Document {
