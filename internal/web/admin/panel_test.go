@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	domain "github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks/taskstest"
@@ -18,8 +19,10 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/live"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/search/postgres"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
@@ -39,7 +42,8 @@ type panel struct {
 func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 	t.Helper()
 	db := pgtest.New(t)
-	o := owner.New(db, bus.NewRecorder(owner.Types(), bus.NewBell()))
+	rec := bus.NewRecorder(append(owner.Types(), corpus.Types()...), bus.NewBell())
+	o := owner.New(db, rec)
 	h := webtest.New(t, o, admin.Messages())
 	d := domain.New(domain.Sources{Jobs: q, Queue: q, Stream: s, DB: db})
 	hub := live.New(d.Pulse, slog.New(slog.DiscardHandler))
@@ -52,6 +56,7 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 			Periodic: periodic.New(d, admin.LivePath),
 			Events:   events.New(d, admin.LivePath),
 			Settings: settings.New(o, h.Gate),
+			Notes:    notes.New(corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: postgres.New(db), Ring: func() {}}), d, h.Edge),
 			Live:     hub,
 		})(r)
 	})
@@ -135,7 +140,7 @@ func TestEveryRouteIsClosedToStrangersAndOtherSites(t *testing.T) {
 	seen := 0
 	err := chi.Walk(p.Router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		seen++
-		path := strings.NewReplacer("{id}", "12", "{name}", "known").Replace(route)
+		path := strings.NewReplacer("{id}", "12", "{name}", "known", "{batch}", "1").Replace(route)
 		if method == http.MethodGet {
 			w := p.Stranger(webtest.Get(path))
 			if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/login?next=") {
