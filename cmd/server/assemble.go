@@ -20,6 +20,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/search/meili"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search/postgres"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/telemetry"
 )
@@ -177,7 +178,10 @@ func (a *app) close() error {
 func (a *app) httpLog() *log.Logger { return slog.NewLogLogger(a.log.Handler(), slog.LevelDebug) }
 
 // newEngine is the search engine that the settings name.
-func newEngine(_ config, pool *pg.DB) (search.Engine, error) {
+func newEngine(cfg config, pool *pg.DB) (search.Engine, error) {
+	if cfg.meiliURL != "" {
+		return meili.New(cfg.meiliURL, cfg.meiliKey, meili.Options{})
+	}
 	return postgres.New(pool), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,7 @@ type Engine struct {
 	server meilisearch.ServiceManager
 	index  meilisearch.IndexManager
 	uid    string
-	url    string
+	url    string // for errors, without a password
 	call   time.Duration
 	write  time.Duration
 	// settled is when the index whose settings are known to be right was made,
@@ -53,13 +54,18 @@ type Engine struct {
 
 var _ search.Engine = (*Engine)(nil)
 
-// New returns the engine at url. It connects to nothing yet.
-func New(url, apiKey string, o Options) *Engine {
-	server := meilisearch.New(strings.TrimRight(url, "/"), meilisearch.WithAPIKey(apiKey), meilisearch.DisableRetries(),
+// New returns the engine at address, an http or https URL. It connects to
+// nothing yet.
+func New(address, apiKey string, o Options) (*Engine, error) {
+	shown, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address of Meilisearch: %w", err)
+	}
+	server := meilisearch.New(strings.TrimRight(address, "/"), meilisearch.WithAPIKey(apiKey), meilisearch.DisableRetries(),
 		meilisearch.WithCustomClient(&http.Client{Transport: transport()}))
 	uid := cmp.Or(o.Index, defaultIndex)
-	return &Engine{server: server, index: server.Index(uid), uid: uid, url: url,
-		call: cmp.Or(o.CallTimeout, callTimeout), write: cmp.Or(o.WriteTimeout, writeTimeout)}
+	return &Engine{server: server, index: server.Index(uid), uid: uid, url: shown.Redacted(),
+		call: cmp.Or(o.CallTimeout, callTimeout), write: cmp.Or(o.WriteTimeout, writeTimeout)}, nil
 }
 
 func transport() http.RoundTripper {

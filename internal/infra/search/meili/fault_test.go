@@ -37,7 +37,7 @@ func TestOutage(t *testing.T) {
 		t.Run(string(outage), func(t *testing.T) {
 			t.Parallel()
 			server := start(t)
-			e := meili.New(server.URL(), secret, meili.Options{Index: index, CallTimeout: 300 * time.Millisecond})
+			e := open(t, server.URL(), secret, meili.Options{Index: index, CallTimeout: 300 * time.Millisecond})
 			put(t, e, note(1, 1, "plum"), note(2, 1, "plum"))
 			if err := server.SetOutage(outage); err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestNeverAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	e := meili.New("http://"+listener.Addr().String(), "", meili.Options{})
+	e := open(t, "http://"+listener.Addr().String(), "", meili.Options{})
 	var calls sync.WaitGroup
 	for name, call := range each(e) {
 		calls.Go(func() {
@@ -119,7 +119,7 @@ func TestAcceptedIsNotDone(t *testing.T) {
 			t.Run(write+" "+name, func(t *testing.T) {
 				t.Parallel()
 				server := start(t)
-				e := meili.New(server.URL(), secret, meili.Options{Index: index, WriteTimeout: time.Second})
+				e := open(t, server.URL(), secret, meili.Options{Index: index, WriteTimeout: time.Second})
 				put(t, e, note(1, 1, "plum"), note(2, 1, "plum"))
 				server.SetTaskFaults(c.faults)
 				wantError(t, each(e)[write](t.Context()), c.says)
@@ -142,7 +142,7 @@ func TestAcceptedIsNotDone(t *testing.T) {
 func TestNumberOfAnotherTask(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	e := engineOf(server)
+	e := engineOf(t, server)
 	put(t, e, note(1, 1, "plum"))
 	server.SetTaskFaults(fake.TaskFaults{Delay: time.Hour})
 	route := "POST /indexes/" + index + "/documents"
@@ -164,7 +164,7 @@ func TestNumberOfAnotherTask(t *testing.T) {
 func TestFailureKeepsTextBack(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	e := engineOf(server)
+	e := engineOf(t, server)
 	bad := note(1, 1, strings.Repeat("a secret of the note. ", 100))
 	bad.ID = "not an id!"
 	err := e.Upsert(t.Context(), []search.Document{bad})
@@ -179,7 +179,7 @@ func TestFailureKeepsTextBack(t *testing.T) {
 func TestWiped(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	e := engineOf(server)
+	e := engineOf(t, server)
 	put(t, e, note(1, 1, "plum"))
 	server.Wipe()
 	if got := held(t, e); len(got) != 0 {
@@ -211,7 +211,7 @@ func TestWiped(t *testing.T) {
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	e := engineOf(server)
+	e := engineOf(t, server)
 	put(t, e, note(1, 1, "plum"), note(2, 1, "plum"))
 	server.Snapshot("older")
 	put(t, e, note(1, 2, "pear"), note(3, 1, "fig"))

@@ -23,7 +23,7 @@ const (
 
 func TestFakeServer(t *testing.T) {
 	t.Parallel()
-	searchtest.Run(t, func(t *testing.T) search.Engine { return engineOf(start(t)) })
+	searchtest.Run(t, func(t *testing.T) search.Engine { return engineOf(t, start(t)) })
 }
 
 // TestRealServer needs MEILI_URL and, unless the server is open, MEILI_KEY.
@@ -42,7 +42,7 @@ func TestRealServer(t *testing.T) {
 				t.Errorf("delete index %s: %v", name, err)
 			}
 		})
-		return meili.New(url, key, meili.Options{Index: name})
+		return open(t, url, key, meili.Options{Index: name})
 	})
 }
 
@@ -57,8 +57,18 @@ func start(t *testing.T) *fake.Running {
 }
 
 // engineOf is patient: the fake shares this machine with all other tests.
-func engineOf(server *fake.Running) *meili.Engine {
-	return meili.New(server.URL(), secret, meili.Options{Index: index, CallTimeout: time.Minute, WriteTimeout: time.Minute})
+func engineOf(t *testing.T, server *fake.Running) *meili.Engine {
+	t.Helper()
+	return open(t, server.URL(), secret, meili.Options{Index: index, CallTimeout: time.Minute, WriteTimeout: time.Minute})
+}
+
+func open(t *testing.T, url, key string, o meili.Options) *meili.Engine {
+	t.Helper()
+	e, err := meili.New(url, key, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 func note(n int, version int64, body string) search.Document {

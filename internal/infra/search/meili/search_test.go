@@ -12,7 +12,7 @@ import (
 // The server's query language is not ours: what a person types is words.
 func TestQueryIsWords(t *testing.T) {
 	t.Parallel()
-	e := engineOf(start(t))
+	e := engineOf(t, start(t))
 	put(t, e, note(1, 1, "a plum beside a pear"), note(2, 1, "fig"))
 	for text, want := range map[string]int{
 		`"pear plum"`: 1, // no phrase
@@ -36,7 +36,7 @@ func TestQueryIsWords(t *testing.T) {
 // What a note says is never taken for a mark or for markup.
 func TestMarksAreOurs(t *testing.T) {
 	t.Parallel()
-	e := engineOf(start(t))
+	e := engineOf(t, start(t))
 	body := "before <em>plum</em> \ue000x\ue001 <script>\nafter"
 	put(t, e, note(1, 1, body))
 	res, err := e.Search(t.Context(), search.Query{Text: "plum", Limit: 1})
@@ -52,7 +52,7 @@ func TestMarksAreOurs(t *testing.T) {
 // The server counts words, but a text may be one endless word.
 func TestExcerptIsBounded(t *testing.T) {
 	t.Parallel()
-	e := engineOf(start(t))
+	e := engineOf(t, start(t))
 	put(t, e, note(1, 1, strings.Repeat("y", 10_000)+" plum "+strings.Repeat("z", 10_000)), note(2, 1, strings.Repeat("汉字", 10_000)))
 	for _, text := range []string{"plum", "note", "汉字"} {
 		res, err := e.Search(t.Context(), search.Query{Text: text, Limit: 1})
@@ -71,7 +71,7 @@ func TestExcerptIsBounded(t *testing.T) {
 
 func TestOffsetWithinAPage(t *testing.T) {
 	t.Parallel()
-	e := engineOf(start(t))
+	e := engineOf(t, start(t))
 	var docs []search.Document
 	for n := range 10 {
 		docs = append(docs, note(n, 1, "plum"))
@@ -92,7 +92,7 @@ func TestOffsetWithinAPage(t *testing.T) {
 func TestEachOfMany(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	e := engineOf(server)
+	e := engineOf(t, server)
 	const many = 12_000 // more than is asked for at once
 	docs := make([]map[string]any, many)
 	for n := range docs {

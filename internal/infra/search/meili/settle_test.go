@@ -47,7 +47,7 @@ func byHand(t *testing.T, server *fake.Running, method, path string, body any) m
 func TestKeyIsStated(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	put(t, engineOf(server), note(1, 1, "plum"))
+	put(t, engineOf(t, server), note(1, 1, "plum"))
 	if got := byHand(t, server, "GET", "/indexes/"+index, nil)["primaryKey"]; got != "id" {
 		t.Errorf("primary key %v", got)
 	}
@@ -59,7 +59,7 @@ func TestIndexMadeByHand(t *testing.T) {
 		t.Parallel()
 		server := start(t)
 		byHand(t, server, "POST", "/indexes", map[string]string{"uid": index, "primaryKey": "note_id"})
-		e := engineOf(server)
+		e := engineOf(t, server)
 		for what, err := range map[string]error{
 			"check": e.Check(t.Context()), "write": e.Upsert(t.Context(), []search.Document{note(1, 1, "plum")}),
 		} {
@@ -79,7 +79,7 @@ func TestIndexMadeByHand(t *testing.T) {
 		t.Parallel()
 		server := start(t)
 		byHand(t, server, "POST", "/indexes", map[string]string{"uid": index})
-		e := engineOf(server)
+		e := engineOf(t, server)
 		put(t, e, note(1, 1, "plum"))
 		if got := held(t, e); len(got) != 1 {
 			t.Errorf("held %v", got)
@@ -89,7 +89,7 @@ func TestIndexMadeByHand(t *testing.T) {
 		t.Parallel()
 		server := start(t)
 		byHand(t, server, "POST", "/indexes/"+index+"/documents?primaryKey=id", []map[string]any{{"id": 7, "name": "seven"}, {"id": "x", "version": "one"}})
-		e := engineOf(server)
+		e := engineOf(t, server)
 		put(t, e, note(1, 3, "plum"))
 		if got := held(t, e); !maps.Equal(got, map[string]int64{"7": 0, "x": 0, searchtest.ID(1): 3}) {
 			t.Errorf("held %v", got)
@@ -108,10 +108,10 @@ func TestIndexMadeByHand(t *testing.T) {
 func TestSettingsAreWrittenOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	first := engineOf(server)
+	first := engineOf(t, server)
 	put(t, first, note(1, 1, "plum"))
 	put(t, first, note(2, 1, "pear"))
-	second := engineOf(server)
+	second := engineOf(t, server)
 	for range 2 {
 		if err := second.Check(t.Context()); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestSettingsAreWrittenOnce(t *testing.T) {
 func TestSettingsChangedByHand(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	e := engineOf(server)
+	e := engineOf(t, server)
 	put(t, e, note(1, 1, "plum"))
 	byHand(t, server, "PATCH", "/indexes/"+index+"/settings", map[string]any{"filterableAttributes": []string{"genre"}, "stopWords": []string{"the"}})
 	visitor := search.Query{Text: "plum", PublishedOnly: true, Limit: 10}
@@ -158,15 +158,15 @@ func TestSettingsChangedByHand(t *testing.T) {
 func TestCheckSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	wrongKey := meili.New(server.URL(), "another key", meili.Options{})
-	noKey := meili.New(server.URL(), "", meili.Options{})
+	wrongKey := open(t, server.URL(), "another key", meili.Options{})
+	noKey := open(t, server.URL(), "", meili.Options{})
 	for _, e := range []*meili.Engine{wrongKey, noKey} {
 		wantError(t, e.Check(t.Context()), "GATEHOUSE_MEILI_KEY")
 	}
 	if err := server.SetOutage(fake.OutageRefuse); err != nil {
 		t.Fatal(err)
 	}
-	err := engineOf(server).Check(t.Context())
+	err := engineOf(t, server).Check(t.Context())
 	wantError(t, err, server.URL(), "cannot be reached")
 	if strings.Contains(err.Error(), secret) {
 		t.Errorf("the error tells the key: %v", err)
