@@ -51,7 +51,7 @@ func TestPrivateNotesAreNowhere(t *testing.T) {
 	s.create(t, writing("Open letter", "About [[Salary bonus|it]]."))
 	ids := []string{salary.NoteID, raise.NoteID, old.NoteID, bonus.NoteID}
 	for _, id := range ids {
-		s.engine.found = append(s.engine.found, search.Hit{ID: id, Title: []search.Piece{{Text: "Salary"}}, Excerpt: []search.Piece{{Text: "secret words", Match: true}}})
+		s.engine.found = append(s.engine.found, search.Hit{ID: id, Version: 1, Title: []search.Piece{{Text: "Salary"}}, Excerpt: []search.Piece{{Text: "secret words", Match: true}}})
 	}
 	paths := append(everywhere(), "/files/"+file+"/payslip.png", "/wiki/salary-now")
 
@@ -167,7 +167,7 @@ func TestWhatIsTypedIsText(t *testing.T) {
 	r := s.create(t, n)
 	found, err := s.Get(t.Context(), r.NoteID)
 	must(t, err)
-	s.engine.found = []search.Hit{{ID: r.NoteID, Title: []search.Piece{{Text: evil}}, Excerpt: []search.Piece{{Text: evil, Match: true}}}}
+	s.engine.found = []search.Hit{{ID: r.NoteID, Version: r.Version, Title: []search.Piece{{Text: evil}}, Excerpt: []search.Piece{{Text: evil, Match: true}}}}
 	for _, path := range []string{"/", "/wiki/", found.Address(), "/search?q=" + `%22%3E%3Csvg+onload%3Dalert(7)%3E`, "/feed.xml", "/feed.json", "/sitemap.xml"} {
 		lacks(t, s.page(t, path), "<svg onload", "<script>alert", `"javascript:`, `"data:text`)
 	}

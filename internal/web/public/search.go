@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
-	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
@@ -15,6 +14,7 @@ import (
 const (
 	searchPage  = 20
 	searchLimit = 200 // characters of a question
+	searchPages = 100 // nobody reads further, and what stands there is hardly what was asked for
 )
 
 // searchView is one page of results.
@@ -28,7 +28,7 @@ type searchView struct {
 func (s *Site) search(w http.ResponseWriter, r *http.Request) error {
 	view := searchView{query: question(r, "q", searchLimit)}
 	if view.query != "" {
-		page := pageNumber(r)
+		page := min(pageNumber(r), searchPages)
 		found, err := s.notes.Search(r.Context(), corpus.SearchQuery{
 			Text: view.query, PublicOnly: true, Offset: (page - 1) * searchPage, Limit: searchPage,
 		})
@@ -36,7 +36,7 @@ func (s *Site) search(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		view.total = found.Total
-		view.pager = pages("/search?q="+url.QueryEscape(view.query)+"&page=", page, page*searchPage < found.Total)
+		view.pager = pages("/search?q="+url.QueryEscape(view.query)+"&page=", page, page < searchPages && page*searchPage < found.Total)
 		for _, hit := range found.Hits {
 			view.entries = append(view.entries, entryOf(hit))
 		}
@@ -44,43 +44,54 @@ func (s *Site) search(w http.ResponseWriter, r *http.Request) error {
 	return edge.RenderPublic(w, r, searchResults(view))
 }
 
+// piece is a run of text that did or did not match the question.
+type piece struct {
+	text  string
+	match bool
+}
+
 func entryOf(hit corpus.SearchHit) ui.Entry {
-	e := ui.Entry{Link: ui.Link{Label: hit.Title, Href: hit.Address + jump(hit.Excerpt)}, Meta: entryMeta(hit.Note)}
-	if len(hit.Excerpt) > 0 {
-		e.Excerpt = ui.Excerpt(alternating(hit.Excerpt))
+	var title strings.Builder
+	for _, p := range hit.Title {
+		title.WriteString(p.Text)
+	}
+	var excerpt []piece
+	for _, p := range hit.Excerpt {
+		excerpt = append(excerpt, piece{p.Text, p.Match})
+	}
+	e := ui.Entry{Link: ui.Link{Label: title.String(), Href: hit.Address + jump(excerpt)}, Meta: entryMeta(hit.Note)}
+	if len(excerpt) > 0 {
+		e.Excerpt = ui.Excerpt(alternating(excerpt))
 	}
 	return e
 }
 
 // alternating turns pieces into unmarked, marked, unmarked … as ui.Excerpt takes them.
-func alternating(pieces []search.Piece) []string {
-	var out []string
+func alternating(pieces []piece) []string {
+	out := []string{""}
 	for _, p := range pieces {
-		if (len(out)%2 == 1) != p.Match {
-			out = append(out, p.Text)
-		} else if len(out) == 0 {
-			out = append(out, "", p.Text)
-		} else {
-			out[len(out)-1] += p.Text
+		if marked := len(out)%2 == 0; marked != p.match {
+			out = append(out, "")
 		}
+		out[len(out)-1] += p.text
 	}
 	return out
 }
 
 // jump leads to the first match in the page, by a text fragment: browsers that know none open the page at its top.
 // A fragment matches whole words, so a match inside a word is widened to it.
-func jump(pieces []search.Piece) string {
+func jump(pieces []piece) string {
 	for i, p := range pieces {
-		if !p.Match {
+		if !p.match {
 			continue
 		}
-		text := p.Text
+		text := p.text
 		if i > 0 {
-			before := pieces[i-1].Text
+			before := pieces[i-1].text
 			text = before[len(strings.TrimRightFunc(before, inWord)):] + text
 		}
 		if i+1 < len(pieces) {
-			after := pieces[i+1].Text
+			after := pieces[i+1].text
 			text += after[:len(after)-len(strings.TrimLeftFunc(after, inWord))]
 		}
 		if text = strings.TrimSpace(text); text == "" || strings.Contains(text, "\n") {

@@ -107,7 +107,7 @@ func Messages() map[string]edge.Message {
 		"notes-published":    {Tone: ui.Done, One: "Published. Visitors can read it now.", Many: "Published # notes. Visitors can read them now."},
 		"notes-unpublished":  {Tone: ui.Done, One: "Taken back. Visitors no longer find it anywhere.", Many: "Took # notes back. Visitors no longer find them anywhere."},
 		"notes-deleted":      {Tone: ui.Done, One: "One note went to the trash.", Many: "# notes went to the trash.", Link: trash},
-		"notes-restored":     {Tone: ui.Done, One: "One note is back where it was.", Many: "# notes are back where they were."},
+		"notes-restored":     {Tone: ui.Done, One: "The note is back. If its place was taken meanwhile, its address has a number now.", Many: "# notes are back. Those whose place was taken meanwhile have a number in their address now."},
 		"notes-none-picked":  {Tone: ui.Warn, One: "Nothing was selected, so nothing was changed."},
 		"notes-import-began": {Tone: ui.Told, One: "The archive has arrived. Its notes come in one after the other; this page shows how far it is."},
 	}

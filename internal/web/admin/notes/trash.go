@@ -3,7 +3,6 @@ package notes
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -114,15 +113,11 @@ func beneath(path string, roots []string) bool {
 }
 
 func (s *Section) trash(w http.ResponseWriter, r *http.Request) error {
-	return s.showTrash(w, r, http.StatusOK, edge.TakeFlash(w, r))
-}
-
-func (s *Section) showTrash(w http.ResponseWriter, r *http.Request, status int, flash *ui.Flash) error {
 	batches, err := s.corpus.Trash(r.Context())
 	if err != nil {
 		return err
 	}
-	return edge.Render(w, r, status, trashPage(batches, flash))
+	return edge.Render(w, r, http.StatusOK, trashPage(batches, edge.TakeFlash(w, r)))
 }
 
 func (s *Section) restore(w http.ResponseWriter, r *http.Request) error {
@@ -130,27 +125,9 @@ func (s *Section) restore(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	batch, err := s.corpus.Restore(r.Context(), chi.URLParam(r, "batch"))
-	if err == nil {
-		edge.SetFlash(w, r, "notes-restored", batch.Notes)
-		return edge.SeeOther(w, r, address+"/trash")
+	if err != nil {
+		return err
 	}
-	// The place may have been taken meanwhile: the trash shows why, and still holds the notes.
-	form := edge.Filled(url.Values{})
-	if said := refused(form, err); said != "" {
-		return s.showTrash(w, r, http.StatusConflict, &ui.Flash{Tone: ui.Wrong, Text: "Nothing was restored: " + said})
-	}
-	return err
-}
-
-// refused is what a refusal says to a person; "" for an error that is not one.
-func refused(form *edge.Form, err error) string {
-	if code := op.CodeOf(err); code != op.Conflict && code != op.Invalid || !form.Absorb(err) {
-		return ""
-	}
-	for _, field := range []string{"title", "slug", "parent_id", "batch"} {
-		if said := form.Err(field); said != "" {
-			return said
-		}
-	}
-	return form.Top()
+	edge.SetFlash(w, r, "notes-restored", batch.Notes)
+	return edge.SeeOther(w, r, address+"/trash")
 }
