@@ -6,7 +6,7 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/live"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/web"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
@@ -23,9 +23,6 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/session"
 )
 
-// live is the address of the event stream; "" leaves the pages still.
-const live = ""
-
 // faces builds what people and scripts meet.
 func (a *app) faces() (http.Handler, error) {
 	set := assets.New()
@@ -37,24 +34,24 @@ func (a *app) faces() (http.Handler, error) {
 			return pg.WithCause(ctx, pg.Cause{Request: id, Actor: "visitor"})
 		},
 	})
+	hub := live.New(a.tasks.Pulse, a.log)
+	a.endStreams = hub.Close
 	gate := session.New(a.owner, e, a.cfg.baseURL.Scheme == "https")
 	return web.New(web.Faces{
 		Edge: e, Gate: gate, Assets: set,
 		Admin: admin.Routes(e, admin.Sections{
-			Overview: overview.New(a.tasks, e, live),
-			Tasks:    admintasks.New(a.tasks, e, live),
-			Periodic: periodic.New(a.tasks, live),
-			Events:   adminevents.New(a.tasks, live),
+			Overview: overview.New(a.tasks, e, admin.LivePath),
+			Tasks:    admintasks.New(a.tasks, e, admin.LivePath),
+			Periodic: periodic.New(a.tasks, admin.LivePath),
+			Events:   adminevents.New(a.tasks, admin.LivePath),
 			Settings: settings.New(a.owner, gate),
+			Live:     hub,
 			Notes:    notes.New(a.corpus, a.tasks, e),
 		}),
-		API:    api.New(e, gate, a.ops, nil).Routes,
-		Public: public.New(a.corpus, e, gate.Notice).Routes,
-		Ready:  a.ready,
-		Healthy: func(ctx context.Context) (string, bool, error) {
-			h, err := a.tasks.Health(ctx, tasks.None{})
-			return string(h.Verdict), h.Verdict != tasks.Stuck, err
-		},
+		API:     api.New(e, gate, a.ops, nil).Routes,
+		Public:  public.New(a.corpus, e, gate.Notice).Routes,
+		Ready:   a.ready,
+		Healthy: a.tasks.Healthy,
 	}), nil
 }
 
