@@ -34,6 +34,10 @@ select pg_snapshot_xmin(pg_current_snapshot()),
 select id::text, seq, owner_id::text, type, subject, data::text, cause::text, occurred_at, attempts
 from public.events where ` + due + ` and txid >= $1 and not ` + outdated + `
 order by txid, seq limit $3 for no key update skip locked`
+	// boundClaim makes the server end the claim of a process that was stopped in
+	// mid-pass (SIGSTOP, a frozen machine): its rows would be skipped by all
+	// others for as long as it sleeps.
+	boundClaim = `set local idle_in_transaction_session_timeout = '15s'`
 )
 
 // look answers, without a transaction, whether there is anything to claim and
@@ -67,19 +71,14 @@ type claimed struct {
 // claim locks up to passSize due rows that no other relay holds. Rows that
 // cannot be decoded come back with their fault set.
 func (b *Bus) claim(ctx context.Context, tx pg.Tx, floor uint64, version int64) ([]claimed, error) {
-	rows, err := tx.Query(ctx, claimSQL, floor, version, passSize)
-	if err != nil {
-		return nil, fmt.Errorf("claim events: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimed, error) {
-		var c claimed
-		var data string
-		var cause *string
-		err := row.Scan(&c.ID, &c.Seq, &c.OwnerID, &c.Type, &c.Subject, &data, &cause, &c.OccurredAt, &c.attempts)
-		c.fault = c.decode(data, cause)
-		return c, err
+	var list []claimed
+	both := &pgx.Batch{}
+	both.Queue(boundClaim)
+	both.Queue(claimSQL, floor, version, passSize).Query(func(rows pgx.Rows) (err error) {
+		list, err = pgx.CollectRows(rows, scanClaimed)
+		return err
 	})
-	if err != nil {
+	if err := tx.SendBatch(ctx, both).Close(); err != nil {
 		return nil, fmt.Errorf("claim events: %w", err)
 	}
 	for i, c := range list {
@@ -88,6 +87,15 @@ func (b *Bus) claim(ctx context.Context, tx pg.Tx, floor uint64, version int64) 
 		}
 	}
 	return list, nil
+}
+
+func scanClaimed(row pgx.CollectableRow) (claimed, error) {
+	var c claimed
+	var data string
+	var cause *string
+	err := row.Scan(&c.ID, &c.Seq, &c.OwnerID, &c.Type, &c.Subject, &data, &cause, &c.OccurredAt, &c.attempts)
+	c.fault = c.decode(data, cause)
+	return c, err
 }
 
 // decode fills data and cause from their stored text.

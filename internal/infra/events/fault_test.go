@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -206,4 +207,67 @@ func TestPoisoningTakesFiveSpacedFaults(t *testing.T) {
 	if !ask[bool](h, `select poisoned_at is not null from events`) {
 		t.Error("the fifth fault did not poison")
 	}
+}
+
+// A failing pass is done again after 2 s, then 4 s, and says so.
+func TestFailingPassBacksOff(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.insert(2)
+	f := func(pg.Tx, []jobs.Insert) error { return &pgconn.PgError{Code: "53100", Message: "disk full"} }
+	h.queue.fail = &f
+	pauses := make(chan time.Duration, 10)
+	cfg := h.config(each())
+	cfg.Log = slog.New(pauseHandler{slog.DiscardHandler, pauses})
+	_, stop := h.start(cfg)
+	started := time.Now()
+	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second} {
+		cfg.Bell.Ring() // a bell does not shorten it
+		if got := <-pauses; got != want {
+			t.Errorf("the relay waits %s, want %s", got, want)
+		}
+	}
+	if took := time.Since(started); took < 2*time.Second {
+		t.Errorf("the second try came after %s", took)
+	}
+	stop()
+}
+
+// pauseHandler hands on the attribute again_in of what is logged.
+type pauseHandler struct {
+	slog.Handler
+	pauses chan time.Duration
+}
+
+func (h pauseHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h pauseHandler) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "again_in" {
+			h.pauses <- a.Value.Duration()
+		}
+		return true
+	})
+	return nil
+}
+
+// The server ends the claim of a process that was stopped in mid-pass, so that
+// another can have its rows.
+func TestClaimOfAStoppedProcessIsBounded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.insert(1)
+	bound := make(chan string, 1)
+	f := func(tx pg.Tx, _ []jobs.Insert) error {
+		var s string
+		err := tx.QueryRow(context.Background(), `show idle_in_transaction_session_timeout`).Scan(&s)
+		bound <- s
+		return err
+	}
+	h.queue.fail = &f
+	h.start(h.config(each()))
+	if got := <-bound; got != "15s" {
+		t.Errorf("a claim may be held for %q, want 15s", got)
+	}
+	eventually(t, "the row is relayed", h.drained)
 }

@@ -36,6 +36,30 @@ where t.args ->> 'event_id' <> (select id::text from events l where l.subject = 
 	}
 }
 
+// Field case F11: a change soon after the first is no duplicate of it.
+func TestEachPassMakesATaskOfItsOwn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	latest := events.Subscription{Name: "latest", Types: []string{"thing.*"}, Coalesce: true, Handle: ignore}
+	cfg := h.config(latest)
+	b, _ := h.start(cfg)
+	var ids []string
+	for range 3 {
+		id := h.record(cfg.Bell, "thing.made", "the same")
+		if !b.AwaitFanout(t.Context(), []string{id}, long) {
+			t.Fatal("not fanned out")
+		}
+		ids = append(ids, id)
+	}
+	var named []string
+	for _, a := range h.args("latest") {
+		named = append(named, a.Event)
+	}
+	if !slices.Equal(named, ids) {
+		t.Errorf("tasks for %v, want one for each of %v", named, ids)
+	}
+}
+
 func TestBatchingIsOneTaskAPassAndMergesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
