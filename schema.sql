@@ -309,14 +309,15 @@ declare
     '-\U0001ee77\U0001ee79-\U0001ee7c\U0001ee7e\U0001ee80-\U0001ee89\U0001ee8b-\U0001ee9b\U0001eea1-\U0001eea3\U0001eea5-\U0001eea9'
     '\U0001eeab-\U0001eebb\U0001f100-\U0001f10c\U0001fbf0-\U0001fbf9\U00020000-\U0002a6df\U0002a700-\U0002b739\U0002b740-\U0002b81d'
     '\U0002b820-\U0002cea1\U0002ceb0-\U0002ebe0\U0002f800-\U0002fa1d\U00030000-\U0003134a\U00031350-\U000323af';
-  s text := pg_catalog.lower(title collate "C"); -- A to Z alone
+  s text := title;
 begin
   if s ~ '[^\u0001-\u007f]' then
     s := pg_catalog.normalize(pg_catalog.regexp_replace(s, '[' || selectors || ']', '', 'g'), 'NFC');
-    s := pg_catalog.normalize(pg_catalog.translate(s, upper, lower), 'NFC');
+    s := pg_catalog.translate(pg_catalog.lower(s collate "C"), upper, lower); -- collation C: A to Z alone
+    s := pg_catalog.normalize(s, 'NFC');
     s := pg_catalog.regexp_replace(s, '^[' || marks || ']+|([^' || words || '][' || marks || ']*)+', '-', 'g');
   else
-    s := pg_catalog.regexp_replace(s, '[^a-z0-9]+', '-', 'g');
+    s := pg_catalog.regexp_replace(pg_catalog.lower(s collate "C"), '[^a-z0-9]+', '-', 'g');
   end if;
   s := pg_catalog.rtrim(pg_catalog.left(pg_catalog.ltrim(s, '-'), 80), '-');
   return case s when '' then 'untitled' else s end;
