@@ -69,7 +69,6 @@ export class Watch {
   #examineVisits(): void {
     const goto = this.#page.goto.bind(this.#page)
     this.#page.goto = async (url, options) => {
-      this.#weights.clear()
       const response = await goto(url, options)
       const type = (await response?.headerValue('content-type')) ?? ''
       const path = new URL(this.#page.url()).pathname
@@ -91,6 +90,8 @@ export class Watch {
   async #weigh(response: Response): Promise<void> {
     const request = response.request()
     const kind = request.resourceType()
+    // What follows belongs to the new page.
+    if (kind === 'document') this.#weights.clear()
     if (kind === 'document' && response.status() >= 400) this.#failedDocuments.add(response.url())
     const budget = budgets[kind]
     if (budget === undefined || response.status() >= 300 && response.status() < 400) return

@@ -103,7 +103,7 @@ func weakens(policy string) bool {
 	if strings.Contains(policy, "unsafe-eval") {
 		return true
 	}
-	sandboxed := regexp.MustCompile(`\bsandbox(;|$|["` + "`" + `])`).MatchString(policy) && strings.Contains(policy, "default-src 'none'")
+	sandboxed := regexp.MustCompile(`\bsandbox(;|$|["`+"`"+`])`).MatchString(policy) && strings.Contains(policy, "default-src 'none'")
 	return strings.Contains(policy, "unsafe-inline") && !sandboxed
 }
 
