@@ -1,0 +1,145 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+// CatchUpArgs are the arguments of a step of catching up.
+type CatchUpArgs struct {
+	EndpointID string `json:"endpoint_id"`
+	Step       int    `json:"step"`
+}
+
+const (
+	// catchUpEvery is the pause between two steps; step n sends 2^n deliveries: one probe, then 1/s doubling.
+	catchUpEvery = time.Second
+	// catchUpMost bounds a step. From there on the line's own pacing is what keeps the receiver from being flooded.
+	catchUpMost = 1000
+	// catchUpFailing is when a step is tried again after the receiver failed once more.
+	catchUpFailing = 5 * time.Minute
+)
+
+// CatchUpLater pulls an endpoint's retries forward after it has answered well again.
+func (d *Domain) CatchUpLater(ctx context.Context, endpointID string) error {
+	_, err := d.jobs.Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: endpointID}, jobs.EnqueueOpts{UniqueByArgs: true, RunAt: time.Now().Add(catchUpEvery)})
+	if err != nil {
+		return fmt.Errorf("catch up with endpoint %s: %w", endpointID, err)
+	}
+	return nil
+}
+
+func (d *Domain) startCatchUp(ctx context.Context, tx pg.Tx, endpointID string) error {
+	_, err := d.jobs.With(tx).Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: endpointID}, jobs.EnqueueOpts{UniqueByArgs: true})
+	if err != nil {
+		return fmt.Errorf("catch up with endpoint %s: %w", endpointID, err)
+	}
+	return nil
+}
+
+// CatchUp is one step: parked deliveries first, oldest first, then retries that wait for a late turn. While the receiver
+// fails nothing is pushed at it; when the endpoint is off the steps end, and its deliveries stay parked.
+func (d *Domain) CatchUp(ctx context.Context, raw json.RawMessage) error {
+	var a CatchUpArgs
+	if err := json.Unmarshal(raw, &a); err != nil || !pg.ValidUUID(a.EndpointID) || a.Step < 0 {
+		return jobs.Discard(errors.New("the arguments name no endpoint"))
+	}
+	n := catchUpMost
+	if a.Step < 10 {
+		n = 1 << a.Step
+	}
+	return pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
+		r, err := read(ctx, tx, a.EndpointID, "for share of e")
+		if err != nil {
+			return jobs.Discard(err)
+		}
+		if !r.Enabled {
+			return nil
+		}
+		if r.FailingSince != nil {
+			return jobs.Snooze(catchUpFailing)
+		}
+		if err := lockState(ctx, tx, r.ID); err != nil {
+			return err
+		}
+		released, err := d.release(ctx, tx, r.ID, n)
+		if err != nil {
+			return err
+		}
+		if released == 0 {
+			if released, err = d.pullForward(ctx, tx, r.ID, n); err != nil {
+				return err
+			}
+		}
+		jobs.Report(ctx, map[string]int{"deliveries": released})
+		if released == 0 {
+			return nil
+		}
+		_, err = d.jobs.With(tx).Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: r.ID, Step: a.Step + 1},
+			jobs.EnqueueOpts{UniqueByArgs: true, RunAt: time.Now().Add(catchUpEvery)})
+		return err
+	})
+}
+
+// release gives the oldest parked deliveries a task.
+func (d *Domain) release(ctx context.Context, tx pg.Tx, id string, n int) (int, error) {
+	rows, err := tx.Query(ctx, `
+update public.webhook_deliveries d set state = 'waiting' from (
+  select event_id from public.webhook_deliveries where endpoint_id = $1::uuid and state = 'parked' order by event_id limit $2
+) p where d.endpoint_id = $1::uuid and d.event_id = p.event_id returning d.event_id::text`, id, n)
+	if err != nil {
+		return 0, fmt.Errorf("release parked deliveries: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, fmt.Errorf("release parked deliveries: %w", err)
+	}
+	inserts := make([]jobs.Insert, len(ids))
+	for i, event := range ids {
+		inserts[i] = jobs.Insert{Kind: DeliverKind, Args: DeliverArgs{EndpointID: id, EventID: event}, Cause: pg.Cause{Event: event},
+			EnqueueOpts: jobs.EnqueueOpts{Queue: BacklogQueue}}
+	}
+	if len(inserts) == 0 {
+		return 0, nil
+	}
+	_, err = d.jobs.With(tx).EnqueueMany(ctx, inserts)
+	return len(ids), err
+}
+
+// pullForward brings retries to now that failed before the endpoint came back. Those that are due soon anyway are left;
+// past the first steps everything comes at once, for the line to pace.
+func (d *Domain) pullForward(ctx context.Context, tx pg.Tx, id string, n int) (int, error) {
+	q := d.jobs.With(tx)
+	if n > 64 {
+		moved, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id}}, time.Now())
+		return min(moved, 0), err // nothing is left for a next step
+	}
+	rows, err := tx.Query(ctx, `
+select event_id::text from public.webhook_deliveries
+where endpoint_id = $1::uuid and state = 'waiting' and created_at < clock_timestamp() - interval '5 seconds'
+order by event_id limit $2`, id, n)
+	if err != nil {
+		return 0, fmt.Errorf("find retries: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, fmt.Errorf("find retries: %w", err)
+	}
+	moved := 0
+	for _, event := range ids {
+		n, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id, "event_id": event}}, time.Now())
+		if err != nil {
+			return 0, fmt.Errorf("pull a retry forward: %w", err)
+		}
+		moved += n
+	}
+	return moved, nil
+}

@@ -1,0 +1,198 @@
+package subscriber
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/events/webhook"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+var (
+	errDeleted    = errors.New("the endpoint was deleted")
+	errNoDelivery = errors.New("there is no such delivery any more")
+)
+
+// delivery is one run of a delivery's task.
+type delivery struct {
+	h    *Handlers
+	args webhooks.DeliverArgs
+	run  jobs.Run
+	pair pair
+	line *line
+}
+
+// Deliver makes one attempt, or none if nothing is due any more. It classifies; the queue alone retries.
+func (h *Handlers) Deliver(ctx context.Context, raw json.RawMessage) error {
+	var args webhooks.DeliverArgs
+	if err := json.Unmarshal(raw, &args); err != nil || !pg.ValidUUID(args.EndpointID) || !pg.ValidUUID(args.EventID) {
+		return jobs.Discard(errors.New("the arguments name no delivery"))
+	}
+	run, _ := jobs.Current(ctx)
+	d := &delivery{h: h, args: args, run: run, pair: pair{args.EndpointID, args.EventID}, line: h.lines.get(args.EndpointID)}
+	s, r, over, err := d.look(ctx)
+	if over || err != nil {
+		return err
+	}
+	body, err := h.bodies.get(ctx, args.EventID)
+	if err != nil {
+		return d.unsendable(ctx, err)
+	}
+	if err := d.line.enter(ctx); err != nil {
+		return err
+	}
+	if d.line.stale(s) {
+		if s, r, over, err = d.look(ctx); over || err != nil {
+			d.line.leave(0)
+			d.line.settled(ctx)
+			return err
+		}
+	}
+	return d.attempt(ctx, s, r, body)
+}
+
+// look says whether the delivery is still due, and how to reach its endpoint.
+func (d *delivery) look(ctx context.Context) (s standing, r *receiver, over bool, err error) {
+	s, err = d.h.lookup.do(ctx, d.pair)
+	if err != nil {
+		return s, nil, false, err
+	}
+	if over, err = d.due(s); over || err != nil {
+		return s, nil, true, err
+	}
+	r, err = d.h.receivers.get(ctx, d.pair.endpoint, s.version)
+	if errors.Is(err, errDeleted) {
+		return s, nil, true, jobs.Discard(err)
+	}
+	if err != nil {
+		return s, nil, false, err
+	}
+	d.line.learn(s, r)
+	return s, r, false, nil
+}
+
+// due decides by what the database says. over means that the task has nothing left to do.
+func (d *delivery) due(s standing) (over bool, err error) {
+	asked := d.args.TriggerOf() != webhooks.Automatic
+	switch {
+	case !s.found:
+		return true, jobs.Discard(errNoDelivery)
+	case !s.live:
+		return true, jobs.Discard(errDeleted)
+	case s.state == webhooks.Cancelled:
+		return true, nil
+	case s.state == webhooks.Delivered && !asked:
+		return true, nil
+	case s.state == webhooks.Delivered && d.args.RequestedAt != nil && s.settledAt != nil && s.settledAt.After(*d.args.RequestedAt):
+		return true, nil // sent since it was asked for: this run is a repetition
+	case d.args.TriggerOf() == webhooks.Test:
+		return false, nil // also to an endpoint that is off
+	case s.state == webhooks.Parked || s.state == webhooks.Dropped && !asked || !s.enabled:
+		return true, nil
+	}
+	return false, nil
+}
+
+// attempt sends, writes down what came of it, and says what it means for the task. The caller has the turn.
+func (d *delivery) attempt(ctx context.Context, s standing, r *receiver, body []byte) error {
+	at := time.Now()
+	e := entry{pair: d.pair, token: d.line.token(), job: d.run.ID, trigger: d.args.TriggerOf(), actor: d.args.Actor,
+		counts: d.args.TriggerOf() != webhooks.Test}
+	e.result = webhook.Send(ctx, d.h.client, webhook.Request{URL: r.url, ID: d.pair.event, At: at, Body: body,
+		Keys: r.signers(at), Headers: r.headers, UserAgent: d.h.userAgent})
+	e.outcome = webhook.Classify(e.result)
+	e.wasFailing = s.failing || d.line.isFailing()
+	e.state = d.becomes(e.outcome)
+	if e.counts {
+		d.line.after(e.outcome)
+	}
+	d.line.leave(time.Since(at))
+	w, err := d.h.ledger.do(ctx, e)
+	d.line.settled(ctx)
+	if err != nil {
+		return err
+	}
+	if !w.current {
+		// Another process took the lease over meanwhile: what it found out counts.
+		return jobs.Snooze(time.Second)
+	}
+	if err := d.h.consequences(ctx, e, w); err != nil {
+		return err
+	}
+	return verdict(ctx, e)
+}
+
+// becomes is the state that an outcome settles the delivery in; empty while there is more to come.
+func (d *delivery) becomes(o webhook.Outcome) webhooks.DeliveryState {
+	last := d.run.Attempt >= d.attempts()
+	switch {
+	case o.Class == webhook.Delivered:
+		return webhooks.Delivered
+	case d.args.Aside:
+		return "" // its own schedule goes on
+	case o.Class == webhook.Snoozed, o.Class == webhook.Interrupted, o.Class == webhook.Retryable && !last:
+		return ""
+	}
+	return webhooks.Failed
+}
+
+func (d *delivery) attempts() int {
+	if d.args.TriggerOf() == webhooks.Test {
+		return 1
+	}
+	return webhooks.Attempts
+}
+
+// unsendable settles a delivery whose event is gone or does not fit: no attempt is made.
+func (d *delivery) unsendable(ctx context.Context, why error) error {
+	var discard *jobs.DiscardError
+	if !errors.As(why, &discard) {
+		return why
+	}
+	_, err := d.h.domain.DB.Exec(ctx, `
+update public.webhook_deliveries set state = 'failed', settled_at = clock_timestamp(), last_error = $3, job_id = $4
+where endpoint_id = $1::uuid and event_id = $2::uuid and state = 'waiting'`, d.pair.endpoint, d.pair.event, discard.Err.Error(), int64(d.run.ID))
+	if err != nil {
+		return fmt.Errorf("settle delivery: %w", err)
+	}
+	return why
+}
+
+// report is what the task's page shows of an attempt; successes carry none, which saves a write.
+type report struct {
+	Status  int     `json:"status,omitempty"`
+	Outcome string  `json:"outcome"`
+	TotalMS float64 `json:"total_ms"`
+}
+
+// verdict tells the queue.
+func verdict(ctx context.Context, e entry) error {
+	if e.outcome.Class == webhook.Delivered {
+		return nil
+	}
+	jobs.Report(ctx, report{Status: e.result.Status, Outcome: string(e.outcome.Class), TotalMS: float64(e.result.Total.Microseconds()) / 1000})
+	switch e.outcome.Class {
+	case webhook.Snoozed:
+		return jobs.Snooze(e.outcome.Wait)
+	case webhook.Gone, webhook.Rejected, webhook.Redirected, webhook.Refused:
+		return jobs.Discard(e.err())
+	case webhook.Delivered, webhook.Retryable, webhook.Interrupted:
+	}
+	return e.err()
+}
+
+// err is the failure in words.
+func (e entry) err() error {
+	switch {
+	case e.result.Err != nil:
+		return e.result.Err
+	case e.outcome.Class == webhook.Redirected && e.result.Location != "":
+		return fmt.Errorf("the receiver answered %d and pointed to %s: edit the endpoint's address", e.result.Status, e.result.Location)
+	}
+	return fmt.Errorf("the receiver answered %d", e.result.Status)
+}
