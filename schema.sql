@@ -395,6 +395,7 @@ create index note_links_name on public.note_links (name);
 create table public.note_mentions (
   note_id   uuid not null references public.notes (id) on delete cascade,
   target_id uuid not null references public.notes (id) on delete cascade,
+  since     timestamptz not null default clock_timestamp(),
   primary key (note_id, target_id)
 );
 create index note_mentions_target on public.note_mentions (target_id);
@@ -522,7 +523,7 @@ begin
         end if;
         select parent_id into step from public.notes where id = step;
       end loop;
-      new.path := above.path || '/' || new.segment;
+      new.path := coalesce(above.path || '/', '') || new.segment; -- no such parent: the foreign key says so
       if pg_catalog.length(new.path) - pg_catalog.length(pg_catalog.replace(new.path, '/', '')) >= 32 then
         raise exception 'a note cannot be more than 32 levels deep' using errcode = 'check_violation', constraint = 'notes_depth';
       end if;

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus/markdown"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
@@ -34,13 +36,17 @@ func (d *Domain) Index(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		// A note that changed meanwhile may have been indexed by somebody else
-		// before we wrote our older state over it.
+		// A note that changed meanwhile, or one that it names, may have been
+		// indexed by somebody else before we wrote our older state over it.
 		now, err := d.store().versions(ctx, ids)
 		if err != nil {
 			return err
 		}
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now[id] == done[id] })
+		telling, err := d.store().telling(ctx, ids)
+		if err != nil {
+			return err
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now[id] == done[id] && !slices.Contains(telling, id) })
 		if len(ids) == 0 {
 			return nil
 		}
@@ -69,6 +75,10 @@ func (d *Domain) IndexChanged(ctx context.Context, id string, came bool) error {
 }
 
 func (d *Domain) indexOnce(ctx context.Context, ids []string) (done map[string]int64, err error) {
+	began, err := pg.Now(ctx, d.db)
+	if err != nil {
+		return nil, fmt.Errorf("read the clock: %w", err)
+	}
 	notes, err := d.store().notes(ctx, noteColumns, `where n.id = any($1::uuid[]) and n.deleted_at is null`, ids)
 	if err != nil {
 		return nil, err
@@ -85,8 +95,9 @@ func (d *Domain) indexOnce(ctx context.Context, ids []string) (done map[string]i
 		docs = append(docs, doc)
 	}
 	gone := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, live := done[id]; return live })
-	// Before the document: a name it holds must be known when it can be found.
-	if err := d.store().replaceMentions(ctx, mentions); err != nil {
+	// Before the document, because a name it holds must be known when it can be
+	// found; and again behind it, because another worker may have struck it out.
+	if err := d.store().addMentions(ctx, mentions); err != nil {
 		return nil, err
 	}
 	if len(docs) > 0 {
@@ -99,7 +110,7 @@ func (d *Domain) indexOnce(ctx context.Context, ids []string) (done map[string]i
 			return nil, fmt.Errorf("remove %d notes from search: %w", len(gone), err)
 		}
 	}
-	return done, nil
+	return done, d.store().settleMentions(ctx, mentions, began)
 }
 
 // document is what search keeps of a note: of a published one the text that
@@ -130,23 +141,40 @@ func (d *Domain) document(ctx context.Context, n Note) (search.Document, []strin
 		Published: n.Published, UpdatedAt: n.UpdatedAt, Version: n.Version}, named, nil
 }
 
-func (s store) replaceMentions(ctx context.Context, of map[string][]string) error {
-	var notes, targets []string
-	ids := make([]string, 0, len(of))
+// mentionRows are of as two columns.
+func mentionRows(of map[string][]string) (notes, targets []string) {
+	notes, targets = []string{}, []string{}
 	for id, named := range of {
-		ids = append(ids, id)
 		for _, t := range named {
 			notes, targets = append(notes, id), append(targets, t)
 		}
 	}
-	// A note or target that is purged at this moment is simply left out.
-	_, err := s.q.Exec(ctx, `
-		with old as (delete from public.note_mentions where note_id = any($1::uuid[])
-			and not exists (select 1 from unnest($2::uuid[], $3::uuid[]) w(n, t) where w.n = note_id and w.t = target_id))
-		insert into public.note_mentions (note_id, target_id)
-		select w.n, w.t from unnest($2::uuid[], $3::uuid[]) w(n, t)
-		where exists (select 1 from public.notes where id = w.n) and exists (select 1 from public.notes where id = w.t)
-		order by 1, 2 on conflict do nothing`, ids, notes, targets)
+	return notes, targets
+}
+
+// insertMentions leaves out notes that are purged at this moment.
+const insertMentions = `
+	insert into public.note_mentions (note_id, target_id)
+	select w.n, w.t from unnest($1::uuid[], $2::uuid[]) w(n, t)
+	where exists (select 1 from public.notes where id = w.n) and exists (select 1 from public.notes where id = w.t)
+	order by 1, 2 on conflict `
+
+func (s store) addMentions(ctx context.Context, of map[string][]string) error {
+	notes, targets := mentionRows(of)
+	if _, err := s.q.Exec(ctx, insertMentions+`do nothing`, notes, targets); err != nil {
+		return fmt.Errorf("write which notes are named: %w", err)
+	}
+	return nil
+}
+
+// settleMentions confirms of and strikes out what is older than the work that
+// found it.
+func (s store) settleMentions(ctx context.Context, of map[string][]string, began time.Time) error {
+	notes, targets := mentionRows(of)
+	_, err := s.q.Exec(ctx, insertMentions+`(note_id, target_id) do update set since = clock_timestamp()`, notes, targets)
+	if err == nil {
+		_, err = s.q.Exec(ctx, `delete from public.note_mentions where note_id = any($1::uuid[]) and since < $2`, slices.Collect(maps.Keys(of)), began)
+	}
 	if err != nil {
 		return fmt.Errorf("write which notes are named: %w", err)
 	}

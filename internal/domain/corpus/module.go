@@ -34,10 +34,12 @@ func (d *Domain) Module(h Handlers) domain.Module {
 			Description: "Reads the note again and brings search to its current state, or removes it there.",
 			Types:       []string{NoteChanged},
 			Queue:       "index",
-			Policy:      jobs.Policy{Attempts: 10, Backoff: jobs.DefaultBackoff, Timeout: 30 * time.Second},
-			Awaited:     true,
-			Coalesce:    true,
-			Handle:      h.Index,
+			// Five hours of tries: a search engine may be down for long, and no
+			// note must be given up for it.
+			Policy:   jobs.Policy{Attempts: 30, Backoff: jobs.DefaultBackoff, Timeout: 30 * time.Second},
+			Awaited:  true,
+			Coalesce: true,
+			Handle:   h.Index,
 		}},
 		Kinds: []jobs.Kind{{
 			Name:        ReindexKind,
@@ -56,6 +58,12 @@ func (d *Domain) Module(h Handlers) domain.Module {
 			Subject:     importSubject,
 		}},
 		Periodics: []jobs.Periodic{{
+			Name:        "corpus.verify",
+			Title:       "Compare search with the notes",
+			Description: "Looks whether the search engine is in order and holds what the notes are; if not, it is rebuilt.",
+			Every:       5 * time.Minute,
+			Run:         d.Verify,
+		}, {
 			Name:        "corpus.purge_trash",
 			Title:       "Empty the trash",
 			Description: "Removes for good what has been in the trash for 90 days.",
