@@ -97,7 +97,7 @@ func pages(prefix string, page int, more bool) ui.Pager {
 		p.Older = prefix + strconv.Itoa(page+1)
 	}
 	if p.Newer != "" || p.Older != "" {
-		p.Shown = "Page " + strconv.Itoa(page)
+		p.Shown, p.Plain = "Page "+strconv.Itoa(page), true
 	}
 	return p
 }

@@ -14,4 +14,12 @@ type Pager struct {
 	Newer string // address of the page before this one
 	Older string // address of the page after this one
 	Shown string // what is shown: "50 of about 1 200"
+	Plain bool   // the list is not in the order of time: say "Previous" and "Next"
+}
+
+func (p Pager) words() (before, after string) {
+	if p.Plain {
+		return "Previous", "Next"
+	}
+	return "Newer", "Older"
 }

@@ -152,5 +152,5 @@ func (v reportView) pager() ui.Pager {
 	if v.outcome != "" {
 		join = "&"
 	}
-	return ui.Pager{Older: v.address(v.outcome) + join + "after=" + url.QueryEscape(v.next), Shown: ui.Count(len(v.files)) + " files"}
+	return ui.Pager{Older: v.address(v.outcome) + join + "after=" + url.QueryEscape(v.next), Shown: ui.Count(len(v.files)) + " files", Plain: true}
 }

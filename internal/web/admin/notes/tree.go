@@ -9,7 +9,7 @@ import (
 )
 
 // treeWhole is how many notes are shown as a tree that folds; of more, one level at a time.
-const treeWhole = 300
+const treeWhole = 500
 
 // treeView is the wiki, or one level of a large one.
 type treeView struct {
