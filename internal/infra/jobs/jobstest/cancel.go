@@ -17,6 +17,7 @@ func cancelCases() []Case {
 		{"a cancelled running job is asked to stop and ends cancelled", cancelRunning},
 		{"a cancelled running job that still succeeds is completed", cancelTooLate},
 		{"a cancel during a run whose failure would be retried ends the job", cancelFailing},
+		{"a cancel during an effect that may have happened stays flagged uncertain", cancelHeld},
 	}
 }
 
@@ -159,4 +160,17 @@ func movesMatching(t *testing.T, w World) {
 		t.Errorf("brought forward, they ran after %s", took)
 	}
 	equal(t, "state of the other endpoint's", get(t, rt, b).State, jobs.Pending)
+}
+
+func cancelHeld(t *testing.T, w World) {
+	running := make(chan bool, 1)
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(ctx context.Context, _ json.RawMessage) error {
+		running <- true
+		<-ctx.Done()
+		return jobs.Hold(errors.New("cut off after DATA"))
+	})}})
+	id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{})
+	receive(t, "it runs", running)
+	must(t, rt.Cancel(ctxOf(t), id, jobs.Expected{State: jobs.Running}))
+	equal(t, "uncertain", ends(t, rt, id, jobs.Cancelled).Uncertain, true)
 }

@@ -27,6 +27,7 @@ func outcomeCases() []Case {
 		{"hold is flagged uncertain until it is retried", holds},
 		{"the last report of an attempt is kept, a bad one does no harm", reports},
 		{"a timeout is a failure and lets others go on (F07)", timesOut},
+		{"a handler deaf to its timeout does not hold its slot for ever (F07)", deaf},
 	}
 }
 
@@ -112,7 +113,7 @@ func boundedTexts(t *testing.T, w World) {
 		jobs.Report(ctx, map[string]string{"big": strings.Repeat("r", 1<<20)})
 		return errors.New(strings.Repeat("ü", 1<<20))
 	})
-	k.Policy.Attempts = 60
+	k.Policy.Attempts = 12
 	rt := w.started(t, Setup{Kinds: []jobs.Kind{k}, Queues: []jobs.Queue{{Name: "index", Workers: 4, Cooldown: 2 * time.Millisecond}, {Name: "maintenance", Workers: 1}}})
 	j := ends(t, rt, enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{}), jobs.Discarded)
 	size := 0
@@ -122,8 +123,8 @@ func boundedTexts(t *testing.T, w World) {
 			t.Fatalf("attempt %d: error of %d bytes, report of %d", a.Number, len(a.Error), len(a.Report))
 		}
 	}
-	if n := len(j.Attempts); n < 10 || n > 50 || j.Attempts[n-1].Number != 60 {
-		t.Errorf("%d of 60 attempts are kept, the last is number %d", n, j.Attempts[n-1].Number)
+	if n := len(j.Attempts); n < 10 || j.Attempts[n-1].Number != 12 {
+		t.Errorf("%d of 12 attempts are kept, the last is number %d", n, j.Attempts[n-1].Number)
 	}
 	if size > 256<<10 {
 		t.Errorf("the attempts of one job take %d bytes", size)
@@ -215,4 +216,21 @@ func timesOut(t *testing.T, w World) {
 			t.Errorf("last error is %q", j.LastError)
 		}
 	}
+}
+
+func deaf(t *testing.T, w World) {
+	running, let := make(chan bool, 1), make(chan bool)
+	k := kind("deaf", func(context.Context, json.RawMessage) error {
+		running <- true
+		<-let
+		return nil
+	})
+	k.Policy.Timeout = 100 * time.Millisecond
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{k, kind("quick", nothing)}, Queues: []jobs.Queue{{Name: "index", Workers: 1, Cooldown: 5 * time.Millisecond}}})
+	id := enqueue(t, rt, "deaf", nil, jobs.EnqueueOpts{})
+	receive(t, "it runs", running)
+	ends(t, rt, enqueue(t, rt, "quick", nil, jobs.EnqueueOpts{}), jobs.Completed)
+	equal(t, "state of the deaf one", get(t, rt, id).State, jobs.Running)
+	close(let)
+	ends(t, rt, id, jobs.Completed)
 }

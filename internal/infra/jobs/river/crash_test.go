@@ -344,6 +344,7 @@ func TestWithoutItsLockAProcessClaimsNothing(t *testing.T) {
 		return got
 	})
 	until(t, "it knows", 20*time.Second, func() bool { return !rt.Alive() })
+	time.Sleep(300 * time.Millisecond) // a claim that was on its way when the lock went
 	id := add(t, rt, "demo")
 	if _, ok := rt.Wait(t.Context(), id, time.Second); ok {
 		t.Error("a process without its lock worked")

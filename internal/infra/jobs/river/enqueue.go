@@ -118,7 +118,11 @@ func (rt *Runtime) insert(ctx context.Context, tx pg.Tx, in []jobs.Insert, trigg
 		}
 		for i, p := range part {
 			for n, at := range p.stands {
-				out[at] = jobs.Result{ID: jobs.ID(rows[i].Job.ID), Skipped: n > 0 || rows[i].UniqueSkippedAsDuplicate}
+				skipped := n > 0 || rows[i].UniqueSkippedAsDuplicate
+				if skipped {
+					rt.skipped.Add(1)
+				}
+				out[at] = jobs.Result{ID: jobs.ID(rows[i].Job.ID), Skipped: skipped}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,8 @@ type Runtime struct {
 
 	mu      sync.Mutex
 	started bool
+	stopped bool
+	skipped atomic.Int64
 	cancel  context.CancelFunc // ends the loops that claim nothing new
 	leave   context.CancelFunc // ends the heartbeat, last
 	loops   sync.WaitGroup
@@ -147,6 +150,7 @@ func (rt *Runtime) newClients() (err error) {
 		// 1 ms also governs how often the library may announce an insert.
 		FetchCooldown: time.Millisecond, FetchPollInterval: pollInterval,
 		JobTimeout: time.Minute, RescueStuckJobsAfter: longest + 5*time.Minute,
+		JobStuckHandler: rt.stuck, JobStuckThreshold: deafFor,
 		CompletedJobRetentionPeriod: 24 * time.Hour,
 		CancelledJobRetentionPeriod: 7 * 24 * time.Hour,
 		DiscardedJobRetentionPeriod: 7 * 24 * time.Hour,
@@ -163,13 +167,28 @@ func (rt *Runtime) newClients() (err error) {
 // and wake-ups that were lost.
 const pollInterval = 200 * time.Millisecond
 
+const (
+	// deafFor is how long after its timeout a handler may go on before its slot
+	// is given to another job.
+	deafFor = 5 * time.Second
+	// maxDeaf bounds the slots given away, because those handlers still run.
+	maxDeaf = 8
+)
+
+// stuck keeps a queue going past handlers that ignore their context (field
+// case F07).
+func (rt *Runtime) stuck(_ context.Context, p riverqueue.JobStuckHandlerParams) riverqueue.JobStuckHandlerResult {
+	rt.log.Error("a task ignores its time limit", "job", p.ID, "kind", p.Kind, "queue", p.Queue, "such_tasks", p.TotalStuckJobs)
+	return riverqueue.JobStuckHandlerResult{AddWorkerSlot: p.TotalStuckJobs <= maxDeaf}
+}
+
 // Start begins to work, and returns once this process is registered and holds
 // its lock. Cancelling ctx is a hard stop; call Stop in either case.
 func (rt *Runtime) Start(ctx context.Context) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.started {
-		return errors.New("the queue was started already")
+	if rt.started || rt.stopped {
+		return errors.New("a queue is started once")
 	}
 	if err := pg.InTx(ctx, rt.db, func(tx pg.Tx) error { return installTrigger(ctx, tx, rt.awaited()) }); err != nil {
 		return fmt.Errorf("install the trigger that announces ends: %w", err)
@@ -233,6 +252,7 @@ func every(ctx context.Context, pause time.Duration, fn func(context.Context)) {
 func (rt *Runtime) Stop(ctx context.Context) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
+	rt.stopped = true
 	defer rt.unsub()
 	if !rt.started {
 		return nil
@@ -273,6 +293,10 @@ func (rt *Runtime) ProcessID() string { return rt.cfg.ProcessID }
 // its last heartbeat is recent. A sender asks right before an effect that must
 // not happen twice at once.
 func (rt *Runtime) Alive() bool { return rt.presence.alive() }
+
+// Skipped counts the inserts of this process for which a twin already stood
+// (field case F11 asks that none goes unseen).
+func (rt *Runtime) Skipped() int64 { return rt.skipped.Load() }
 
 // Kinds lists the declared kinds, and the one that runs periodics.
 func (rt *Runtime) Kinds() []jobs.Kind { return append([]jobs.Kind(nil), rt.order...) }

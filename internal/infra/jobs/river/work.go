@@ -128,6 +128,9 @@ func (r *run) settle(ctx context.Context, err error) error {
 	case err == nil:
 		return r.complete(ctx)
 	case errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely):
+		if errors.As(err, &discard) && discard.Uncertain {
+			r.set(ctx, "uncertain", true) // cancelled, and yet it may have happened
+		}
 		return r.fail(ctx, outCancelled, err)
 	case errors.As(err, &snooze):
 		return r.snooze(ctx, snooze.For)
