@@ -25,10 +25,10 @@ type Trigger string
 
 // The triggers.
 const (
-	Automatic Trigger = "automatic"
-	Manual    Trigger = "manual"   // somebody asked for this delivery
-	Test      Trigger = "test"     // a test of the endpoint
-	Recovery  Trigger = "recovery" // somebody asked for a window of time
+	Automatic  Trigger = "automatic"
+	Manual     Trigger = "manual"   // somebody asked for this delivery
+	Test       Trigger = "test"     // a test of the endpoint
+	ByRecovery Trigger = "recovery" // somebody asked for a window of time
 )
 
 // How long the log is kept after a delivery has settled, and how long parked deliveries wait.

@@ -43,6 +43,7 @@ type Domain struct {
 	jobs    jobs.Jobs
 	wait    func(ctx context.Context, id jobs.ID, max time.Duration) (jobs.State, bool)
 	inspect Inspector
+	event   func(ctx context.Context, id string) (events.Event, error)
 	types   []events.Type // exposed ones, by name
 	changed func(endpointID string)
 }
@@ -60,12 +61,13 @@ type Queue struct {
 	Jobs    jobs.Jobs
 	Inspect Inspector
 	Wait    func(ctx context.Context, id jobs.ID, max time.Duration) (jobs.State, bool)
+	Event   func(ctx context.Context, id string) (events.Event, error)
 	Types   []events.Type // every declared type
 }
 
 // Connect hands over bus and queue. Call it once, before the first use.
 func (d *Domain) Connect(q Queue) {
-	d.jobs, d.inspect, d.wait = q.Jobs, q.Inspect, q.Wait
+	d.jobs, d.inspect, d.wait, d.event = q.Jobs, q.Inspect, q.Wait, q.Event
 	for _, t := range q.Types {
 		if t.Exposure == events.Webhook {
 			d.types = append(d.types, t)

@@ -150,3 +150,11 @@ func (d *Domain) showOne(ctx context.Context, q pg.Querier, r row) (Endpoint, er
 	}
 	return out[0], nil
 }
+
+// name is what people know the endpoint by.
+func (r row) name() string {
+	if r.Description != "" {
+		return r.Description
+	}
+	return egress.Redact(r.URL)
+}

@@ -91,13 +91,10 @@ func (h *house) start(backoff func(int) time.Duration) *process {
 	quicken(module, backoff)
 	p.bus, err = events.NewBus(events.Config{DB: db, Bell: p.bell, URL: h.url, Listener: listener, Log: log, Types: types, Subscriptions: module.Subscriptions})
 	must(err)
-	p.runtime, err = river.New(db, h.url, listener, log, river.Config{Kinds: append(module.Kinds, p.bus.Kinds()...), Queues: jobs.Queues(50), Work: true})
+	p.runtime, err = river.New(db, h.url, listener, log, river.Config{Kinds: append(module.Kinds, p.bus.Kinds()...), Periodics: module.Periodics, Queues: jobs.Queues(50), Work: true})
 	must(err)
-	p.domain.Connect(webhooks.Queue{Jobs: p.runtime, Inspect: p.runtime, Wait: p.runtime.Wait, Types: p.bus.Types()})
-	deaf := handlers.Connect(subscriber.Queue{Jobs: p.runtime, Listener: listener, Event: func(ctx context.Context, id string) (events.Event, error) {
-		e, err := p.bus.Get(ctx, id)
-		return e.Event, err
-	}})
+	p.domain.Connect(webhooks.Queue{Jobs: p.runtime, Inspect: p.runtime, Wait: p.runtime.Wait, Types: p.bus.Types(), Event: p.event})
+	deaf := handlers.Connect(subscriber.Queue{Jobs: p.runtime, Listener: listener, Event: p.event})
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	loops.Go(func() { listener.Run(ctx) })
@@ -118,6 +115,11 @@ func (h *house) start(backoff func(int) time.Duration) *process {
 	})
 	h.t.Cleanup(p.stop)
 	return p
+}
+
+func (p *process) event(ctx context.Context, id string) (events.Event, error) {
+	e, err := p.bus.Get(ctx, id)
+	return e.Event, err
 }
 
 // quicken shortens the schedule of deliveries, so that a test sees several attempts.

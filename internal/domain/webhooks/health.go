@@ -1,0 +1,109 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+// Health is how an endpoint did over the last 24 hours, tests left out.
+type Health struct {
+	Attempts    int     `json:"attempts"`
+	Delivered   int     `json:"delivered"`
+	Failed      int     `json:"failed"`
+	SuccessRate float64 `json:"success_rate" jsonschema:"0 to 1; -1 when there were no attempts"`
+	P50MS       float64 `json:"p50_ms"`
+	P95MS       float64 `json:"p95_ms"`
+	Hours       []Hour  `json:"hours" jsonschema:"24 hours, oldest first"`
+}
+
+// Hour is one hour of Health.
+type Hour struct {
+	At       time.Time `json:"at"`
+	Attempts int       `json:"attempts"`
+	Failed   int       `json:"failed"`
+	P50MS    float64   `json:"p50_ms"`
+	P95MS    float64   `json:"p95_ms"`
+}
+
+// healthSample bounds how many attempts are looked at, newest first.
+const healthSample = 100_000
+
+// HealthOf reads an endpoint's last 24 hours.
+func (d *Domain) HealthOf(ctx context.Context, endpointID string) (Health, error) {
+	h := Health{SuccessRate: -1, Hours: []Hour{}}
+	if !pg.ValidUUID(endpointID) {
+		return h, errNoEndpoint
+	}
+	rows, err := d.DB.Query(ctx, `
+with sample as materialized (
+  select date_trunc('hour', started_at) as hour, outcome, total_us / 1000.0::float8 as ms from public.webhook_attempts
+  where endpoint_id = $1::uuid and started_at > date_trunc('hour', clock_timestamp()) - interval '23 hours' and trigger <> 'test' and not late
+  order by started_at desc limit $2
+), hours as (
+  select generate_series(date_trunc('hour', clock_timestamp()) - interval '23 hours', date_trunc('hour', clock_timestamp()), interval '1 hour') as hour
+)
+select hours.hour, count(s.ms), count(s.ms) filter (where s.outcome not in ('delivered', 'refused', 'interrupted')),
+  count(s.ms) filter (where s.outcome = 'delivered'),
+  coalesce(percentile_cont(0.5) within group (order by s.ms), 0), coalesce(percentile_cont(0.95) within group (order by s.ms), 0)
+from hours left join sample s using (hour) group by grouping sets ((hours.hour), ()) order by hours.hour nulls last`, endpointID, healthSample)
+	if err != nil {
+		return h, fmt.Errorf("read the health of endpoint %s: %w", endpointID, err)
+	}
+	var at *time.Time
+	var hour Hour
+	var delivered int
+	_, err = pgx.ForEachRow(rows, []any{&at, &hour.Attempts, &hour.Failed, &delivered, &hour.P50MS, &hour.P95MS}, func() error {
+		if at == nil { // the sum of all
+			h.Attempts, h.Failed, h.Delivered, h.P50MS, h.P95MS = hour.Attempts, hour.Failed, delivered, hour.P50MS, hour.P95MS
+			return nil
+		}
+		hour.At = *at
+		h.Hours = append(h.Hours, hour)
+		return nil
+	})
+	if err != nil {
+		return h, fmt.Errorf("read the health of endpoint %s: %w", endpointID, err)
+	}
+	if n := h.Delivered + h.Failed; n > 0 {
+		h.SuccessRate = float64(h.Delivered) / float64(n)
+	}
+	return h, nil
+}
+
+// Alert is something about webhooks that needs the owner.
+type Alert struct {
+	Code, Title, Evidence, Next, Link string
+	// Stuck: it does not move and will not by itself.
+	Stuck bool
+}
+
+// Alerts are endpoints that have failed for half the time after which they are switched off, and those that were.
+func (d *Domain) Alerts(ctx context.Context) ([]Alert, error) {
+	rows, err := readRows(ctx, d.DB, `
+where e.deleted_at is null and ((not e.enabled and e.disabled_reason in ('gone', 'failing')) or (e.enabled and s.failing_since < clock_timestamp() - $1::interval))
+order by e.created_at limit 20`, DisableAfter/2)
+	if err != nil {
+		return nil, err
+	}
+	out := []Alert{}
+	for _, r := range rows {
+		a := Alert{Link: "/admin/webhooks/" + r.ID}
+		if r.Enabled {
+			a.Code, a.Title = "webhook_failing", "A webhook endpoint keeps failing"
+			a.Evidence = fmt.Sprintf("%s has not answered well since %s. It is switched off after five days.", r.name(), r.FailingSince.UTC().Format("2 January 15:04 UTC"))
+			a.Next = "Look at its last attempts. What waits is sent when it answers again."
+		} else {
+			_, reason := statusOf(r.Enabled, r.Reason, r.FailingSince)
+			a.Code, a.Title = "webhook_off", "A webhook endpoint was switched off"
+			a.Evidence = fmt.Sprintf("%s: %s New deliveries are parked for 30 days.", r.name(), reason)
+			a.Next = "Mend the receiver, then switch it on and choose what to do with the parked deliveries; or delete it."
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
