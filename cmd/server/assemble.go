@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain"
@@ -14,6 +15,9 @@ import (
 	corpusjobs "github.com/gatehouse-hq/gatehouse/internal/domain/corpus/subscriber"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	webhookjobs "github.com/gatehouse-hq/gatehouse/internal/domain/webhooks/subscriber"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/river"
@@ -42,9 +46,13 @@ type app struct {
 	listener *pg.Listener
 	engine   search.Engine
 
-	owner  *owner.Domain
-	corpus *corpus.Domain
-	tasks  *tasks.Domain
+	owner    *owner.Domain
+	corpus   *corpus.Domain
+	tasks    *tasks.Domain
+	webhooks *webhooks.Domain
+
+	deliveries *webhookjobs.Handlers
+	outside    *egress.Client // for addresses that a person typed
 
 	bus     *events.Bus
 	runtime *river.Runtime
@@ -79,7 +87,10 @@ func assemble(ctx context.Context, p *program, need parts) (_ *app, err error) {
 		return nil, err
 	}
 	bell := events.NewBell()
-	modules := a.domains(bell)
+	modules, err := a.domains(bell)
+	if err != nil {
+		return nil, err
+	}
 	if err = a.queue(ctx, bell, modules, need); err != nil {
 		return nil, err
 	}
@@ -93,17 +104,21 @@ func assemble(ctx context.Context, p *program, need parts) (_ *app, err error) {
 }
 
 // domains builds every domain; one line of modules each.
-func (a *app) domains(bell *events.Bell) []domain.Module {
-	types := append(owner.Types(), corpus.Types()...)
+func (a *app) domains(bell *events.Bell) ([]domain.Module, error) {
+	types := slices.Concat(owner.Types(), corpus.Types(), webhooks.Types())
 	rec := events.NewRecorder(types, bell)
 	a.owner = owner.New(a.pool, rec)
 	a.corpus = corpus.New(corpus.Deps{DB: a.pool, Recorder: rec, Engine: a.engine, Ring: bell.Ring})
-	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine})
+	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.webhookAlerts}})
+	if err := a.newWebhooks(rec); err != nil {
+		return nil, err
+	}
 	return []domain.Module{
 		a.owner.Module(),
 		a.corpus.Module(corpusjobs.New(a.corpus)),
 		a.tasks.Module(),
-	}
+		a.webhooks.Module(a.deliveries),
+	}, nil
 }
 
 // queue builds bus and queue from what the domains declare, and hands them
@@ -114,7 +129,7 @@ func (a *app) queue(ctx context.Context, bell *events.Bell, modules []domain.Mod
 		DB: a.pool, Bell: bell, URL: a.database.url, Listener: a.listener, Log: a.log,
 		Types:         collect(modules, func(m domain.Module) []events.Type { return m.Types }),
 		Subscriptions: collect(modules, func(m domain.Module) []events.Subscription { return m.Subscriptions }),
-		NoRelay:       !works, Retention: a.cfg.retention,
+		NoRelay:       !works, Retention: a.cfg.retention, Guards: []events.Guard{webhooks.NeededEvents},
 		Alive: func() bool { return a.runtime.Alive() },
 	})
 	if err != nil {
@@ -137,6 +152,7 @@ func (a *app) queue(ctx context.Context, bell *events.Bell, modules []domain.Mod
 	if err != nil {
 		return err
 	}
+	a.connectWebhooks()
 	a.corpus.Connect(corpus.Queue{Jobs: a.runtime, Fanout: a.bus, Wait: a.runtime})
 	a.tasks.Jobs, a.tasks.Queue, a.tasks.Stream = a.runtime, a.runtime, a.bus
 	return nil

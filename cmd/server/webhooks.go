@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	webhookjobs "github.com/gatehouse-hq/gatehouse/internal/domain/webhooks/subscriber"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
+)
+
+// newWebhooks builds the webhooks domain and what sends for it.
+func (a *app) newWebhooks(rec events.Recorder) error {
+	sealer, err := seal.Load(a.cfg.sealKey, a.cfg.dataDir)
+	if err != nil {
+		return err
+	}
+	a.outside = egress.New(egress.Options{Allow: a.cfg.egressAllow})
+	a.webhooks = webhooks.New(webhooks.Deps{DB: a.pool, Recorder: rec, Sealer: sealer, Addresses: a.outside, Wire: webhookjobs.Wire{}})
+	a.deliveries = webhookjobs.New(a.webhooks, a.outside, version)
+	return nil
+}
+
+// connectWebhooks hands bus and queue over, which are built later than the domains.
+func (a *app) connectWebhooks() {
+	a.webhooks.Connect(webhooks.Queue{Jobs: a.runtime, Inspect: a.runtime, Wait: a.runtime.Wait, Types: a.bus.Types(), Event: a.event})
+	a.deliveries.Connect(webhookjobs.Queue{Jobs: a.runtime, Event: a.event, Listener: a.listener})
+}
+
+func (a *app) event(ctx context.Context, id string) (events.Event, error) {
+	e, err := a.bus.Get(ctx, id)
+	return e.Event, err
+}
+
+// webhookAlerts tells the page of tasks what the webhooks domain worries about.
+func (a *app) webhookAlerts(ctx context.Context) ([]tasks.Reason, error) {
+	alerts, err := a.webhooks.Alerts(ctx)
+	out := make([]tasks.Reason, 0, len(alerts))
+	for _, w := range alerts {
+		verdict := tasks.Attention
+		if w.Stuck {
+			verdict = tasks.Stuck
+		}
+		out = append(out, tasks.Reason{Code: w.Code, Verdict: verdict, Title: w.Title, Evidence: w.Evidence, Next: w.Next, Link: w.Link})
+	}
+	return out, err
+}
