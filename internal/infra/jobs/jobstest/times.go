@@ -149,8 +149,8 @@ func stopWaits(t *testing.T, w World) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- rt.Stop(ctxOf(t)) }()
 	select {
-	case <-stopped:
-		t.Fatal("stop did not wait for the running job")
+	case err := <-stopped:
+		t.Fatalf("stop did not wait for the running job: %v", err)
 	case <-time.After(300 * time.Millisecond):
 	}
 	close(let)
