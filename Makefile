@@ -6,7 +6,7 @@ SHELL := /bin/bash
 export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 VERSION := $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: run build test check test-go e2e fmt generate
+.PHONY: run build test check test-go test-meili e2e fmt generate
 
 # Builds the one binary and starts it; an empty database gets the guide as demo content.
 run: export GATEHOUSE_DEMO ?= 1
@@ -30,6 +30,12 @@ check:
 
 test-go:
 	@scripts/check.sh go
+
+# The search engine's suite against a real server, in indexes of its own that are deleted afterwards:
+# MEILI_URL=http://127.0.0.1:7700 MEILI_KEY=... make test-meili
+test-meili:
+	@test -n "$$MEILI_URL" || { echo "test-meili: set MEILI_URL to a Meilisearch server, and MEILI_KEY to its key"; exit 1; }
+	go test -count=1 -run TestRealServer ./internal/infra/search/meili
 
 e2e:
 	@scripts/check.sh e2e
