@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/gatehouse-hq/gatehouse/e2e/blackbox"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 )
 
@@ -38,12 +39,11 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	servers := []*server{newServer(t, dbURL), newServer(t, dbURL)}
-	for _, s := range servers {
-		s.start()
-		s.ready()
+	servers := []*blackbox.Server{start(t, dbURL), start(t, dbURL)}
+	o, err := blackbox.SetUp(t.Context(), servers[0])
+	if err != nil {
+		t.Fatal(err)
 	}
-	o := signIn(t, servers[0])
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -65,23 +65,20 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 			case <-time.After(time.Duration(1+random.IntN(30)) * time.Millisecond):
 			}
 		}
-		victim.signal(syscall.SIGKILL)
+		victim.Signal(syscall.SIGKILL)
 		kills++
-		victim.start()
+		again(t, victim)
 	}
 	stop()
 	load.Wait()
-	for _, s := range servers {
-		s.ready()
-	}
 	t.Logf("%d writes answered, %d kills", written.Load(), kills)
-	settled(t, servers[0], pool)
+	settled(t, pool)
 	compareLedgers(t, pool)
 }
 
 // writeNotes creates, changes, publishes and deletes until ctx ends. A call
 // that a kill cut off may or may not have happened: the database knows.
-func writeNotes(ctx context.Context, o *owner, servers []*server, r *rand.Rand, written *atomic.Int64, w int) {
+func writeNotes(ctx context.Context, o *blackbox.Owner, servers []*blackbox.Server, r *rand.Rand, written *atomic.Int64, w int) {
 	var mine []string
 	for n := 0; ctx.Err() == nil; n++ {
 		s := servers[r.IntN(len(servers))]
@@ -91,16 +88,16 @@ func writeNotes(ctx context.Context, o *owner, servers []*server, r *rand.Rand, 
 			var made struct {
 				NoteID string `json:"note_id"`
 			}
-			err = o.call(ctx, s, "corpus.create", map[string]any{"genre": "wiki", "title": fmt.Sprintf("Note %d of %d", n, w),
+			err = o.Call(ctx, s, "corpus.create", map[string]any{"genre": "wiki", "title": fmt.Sprintf("Note %d of %d", n, w),
 				"body": fmt.Sprintf("plum%d", r.IntN(1000)), "published": r.IntN(2) == 0}, &made)
 			if err == nil {
 				mine = append(mine, made.NoteID)
 			}
 		case what < 9:
-			err = o.call(ctx, s, "corpus.update", map[string]any{"id": mine[r.IntN(len(mine))], "body": fmt.Sprintf("pear%d", r.IntN(1000))}, nil)
+			err = o.Call(ctx, s, "corpus.update", map[string]any{"id": mine[r.IntN(len(mine))], "body": fmt.Sprintf("pear%d", r.IntN(1000))}, nil)
 		default:
 			i := r.IntN(len(mine))
-			if err = o.call(ctx, s, "corpus.delete", map[string]any{"ids": []string{mine[i]}}, nil); err == nil {
+			if err = o.Call(ctx, s, "corpus.delete", map[string]any{"ids": []string{mine[i]}}, nil); err == nil {
 				mine = append(mine[:i], mine[i+1:]...)
 			}
 		}
@@ -116,9 +113,9 @@ func writeNotes(ctx context.Context, o *owner, servers []*server, r *rand.Rand, 
 }
 
 // settled waits until nothing is waiting or running: a minute at most.
-func settled(t *testing.T, s *server, pool *pgxpool.Pool) {
+func settled(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
-	s.eventually(60*time.Second, "nothing is left to do", func() error {
+	err := blackbox.Eventually(t.Context(), 60*time.Second, func() error {
 		var events, jobs int
 		err := pool.QueryRow(t.Context(), `
 			select (select count(*) from events where fanned_out_at is null),
@@ -128,6 +125,9 @@ func settled(t *testing.T, s *server, pool *pgxpool.Pool) {
 		}
 		return err
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // compareLedgers asks the database what may not be.
