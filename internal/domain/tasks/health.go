@@ -13,6 +13,7 @@ import (
 
 // The bounds above which something needs the owner.
 const (
+	DeathNews = 15 * time.Minute
 	QueueAge  = 15 * time.Minute
 	SkewBound = 500 * time.Millisecond
 	overrun   = time.Minute // past its timeout a task is stuck
@@ -160,7 +161,8 @@ func (d *Domain) lookAtProcesses(ctx context.Context) ([]Reason, error) {
 				Evidence: fmt.Sprintf("Process %s is %s off the database's clock.", p.ID, skew),
 				Next:     "Set both machines' clocks by NTP; until then tasks start early or late by that much.", Link: "/admin/"})
 		}
-		if !p.Alive {
+		// Its tasks are taken over within seconds, so the news is soon old.
+		if !p.Alive && p.StoppedAt == nil && d.age(&p.BeatAt) < DeathNews {
 			out = append(out, Reason{Code: "process_dead", Verdict: Attention, Title: "A process died",
 				Evidence: fmt.Sprintf("Process %s (%s) last gave a sign %s ago and did not say goodbye. Its tasks were taken over.", p.ID, p.Role, round(d.age(&p.BeatAt))),
 				Next:     "If you did not stop it, read the end of its log. This notice goes away by itself.", Link: "/admin/"})

@@ -162,6 +162,7 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		{"queue_slow", tasks.Attention, &taskstest.Queue{AllQueues: []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 1}, Oldest: ago(time.Hour)}}}, &taskstest.Stream{}},
 		{"clock_skew", tasks.Attention, &taskstest.Queue{AllProcesses: []jobs.Process{{Alive: true, SkewMS: -501}}}, &taskstest.Stream{}},
 		{"process_dead", tasks.Attention, &taskstest.Queue{AllProcesses: []jobs.Process{{BeatAt: taskstest.Noon.Add(-time.Minute)}}}, &taskstest.Stream{}},
+		{"", tasks.OK, &taskstest.Queue{AllProcesses: []jobs.Process{{BeatAt: taskstest.Noon.Add(-time.Minute), StoppedAt: ago(time.Minute)}, {BeatAt: taskstest.Noon.Add(-time.Hour)}}}, &taskstest.Stream{}},
 		{"periodic_overdue", tasks.Attention, &taskstest.Queue{Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true}}}, &taskstest.Stream{}},
 		{"", tasks.OK, &taskstest.Queue{Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true, Paused: true}}}, &taskstest.Stream{}},
 		{"tasks_discarded", tasks.Attention, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k"}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Discarded}}}, &taskstest.Stream{}},

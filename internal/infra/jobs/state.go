@@ -133,5 +133,8 @@ type Process struct {
 	StartedAt time.Time `json:"started_at"`
 	BeatAt    time.Time `json:"beat_at"`
 	Alive     bool      `json:"alive"`
-	SkewMS    int64     `json:"skew_ms"` // process clock minus database clock
+	// StoppedAt is when it said goodbye; a process that is neither alive nor
+	// stopped has died.
+	StoppedAt *time.Time `json:"stopped_at,omitempty"`
+	SkewMS    int64      `json:"skew_ms"` // process clock minus database clock
 }

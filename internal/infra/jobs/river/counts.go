@@ -150,14 +150,14 @@ order by q.place`, rt.queueNames(), deadAfter.Seconds(), countLimit+1)
 func (rt *Runtime) Processes(ctx context.Context) ([]jobs.Process, error) {
 	rows, err := rt.db.Query(ctx, `
 select id, role, version, registry, started_at, beat_at,
-  stopped_at is null and beat_at > clock_timestamp() - make_interval(secs => $1), skew_ms
+  stopped_at is null and beat_at > clock_timestamp() - make_interval(secs => $1), skew_ms, stopped_at
 from public.processes where beat_at > clock_timestamp() - interval '1 day' order by started_at desc limit 100`, deadAfter.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (jobs.Process, error) {
 		var p jobs.Process
-		return p, row.Scan(&p.ID, &p.Role, &p.Version, &p.Registry, &p.StartedAt, &p.BeatAt, &p.Alive, &p.SkewMS)
+		return p, row.Scan(&p.ID, &p.Role, &p.Version, &p.Registry, &p.StartedAt, &p.BeatAt, &p.Alive, &p.SkewMS, &p.StoppedAt)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
