@@ -120,7 +120,7 @@ type (
 )
 
 func (s *Site) atom(w http.ResponseWriter, r *http.Request) error {
-	entries, err := s.entries(r.Context())
+	entries, err := s.feed.get(r.Context(), s.notes.PublicStamp, s.entries)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ type (
 )
 
 func (s *Site) jsonFeed(w http.ResponseWriter, r *http.Request) error {
-	entries, err := s.entries(r.Context())
+	entries, err := s.feed.get(r.Context(), s.notes.PublicStamp, s.entries)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	view.front = front
-	nodes, err := s.notes.PublicIndex(ctx)
+	nodes, err := s.outline(ctx)
 	if err != nil {
 		return err
 	}

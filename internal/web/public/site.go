@@ -30,6 +30,7 @@ type Notes interface {
 	PublicIndex(ctx context.Context) ([]corpus.TreeNode, error)
 	PublicRecent(ctx context.Context, limit int) ([]corpus.Note, error)
 	PublicSitemap(ctx context.Context, fn func(address string, changed time.Time) error) error
+	PublicStamp(ctx context.Context) (string, error)
 	Attachment(ctx context.Context, id string, owner bool) (corpus.Attachment, error)
 	Search(ctx context.Context, q corpus.SearchQuery) (corpus.SearchResults, error)
 }
@@ -39,12 +40,21 @@ type Site struct {
 	notes  Notes
 	edge   *edge.Edge
 	notice func(http.Handler) http.Handler
+
+	index  kept[[]corpus.TreeNode]
+	tagged kept[[]corpus.TagCount]
+	feed   kept[[]entry]
 }
 
 // New returns the public face. notice puts the owner into the context of a request that is theirs, and lets
 // strangers pass: attachments of private notes are shown to the owner alone.
 func New(notes Notes, e *edge.Edge, notice func(http.Handler) http.Handler) *Site {
 	return &Site{notes: notes, edge: e, notice: notice}
+}
+
+// outline is the public part of the wiki, in display order.
+func (s *Site) outline(ctx context.Context) ([]corpus.TreeNode, error) {
+	return s.index.get(ctx, s.notes.PublicStamp, s.notes.PublicIndex)
 }
 
 // Routes lists every address that visitors reach.

@@ -14,7 +14,7 @@ import (
 const tagPage = 100
 
 func (s *Site) tags(w http.ResponseWriter, r *http.Request) error {
-	counts, err := s.notes.PublicTags(r.Context())
+	counts, err := s.tagged.get(r.Context(), s.notes.PublicStamp, s.notes.PublicTags)
 	if err != nil {
 		return err
 	}

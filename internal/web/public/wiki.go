@@ -30,7 +30,7 @@ type indexView struct {
 }
 
 func (s *Site) wiki(w http.ResponseWriter, r *http.Request) error {
-	nodes, err := s.notes.PublicIndex(r.Context())
+	nodes, err := s.outline(r.Context())
 	if err != nil {
 		return err
 	}
