@@ -167,6 +167,7 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		{"", tasks.OK, &taskstest.Queue{Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true, Paused: true}}}, &taskstest.Stream{}},
 		{"tasks_discarded", tasks.Attention, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k"}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Discarded}}}, &taskstest.Stream{}},
 		{"task_stuck", tasks.Stuck, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, StartedAt: ago(3 * time.Minute)}}}, &taskstest.Stream{}},
+		{"", tasks.OK, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, StartedAt: ago(90 * time.Second)}}}, &taskstest.Stream{}},
 		{"cancel_ignored", tasks.Stuck, &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}, Rows: []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, CancelAsked: true, StartedAt: ago(3 * time.Minute)}}}, &taskstest.Stream{}},
 	} {
 		h, err := taskstest.New(c.q, c.s).Health(context.Background(), tasks.None{})
@@ -185,6 +186,23 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		if len(h.Reasons) != 1 || h.Reasons[0].Code != c.code || h.Reasons[0].Evidence == "" || h.Reasons[0].Next == "" {
 			t.Errorf("want the one reason %s, got %+v", c.code, h.Reasons)
 		}
+	}
+}
+
+func TestWhatIsStuckStandsFirst(t *testing.T) {
+	t.Parallel()
+	q := &taskstest.Queue{AllProcesses: []jobs.Process{{Alive: true, SkewMS: 900}}, AllQueues: []jobs.QueueStatus{{Name: "index", Waiting: jobs.Count{N: 1}}}, Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true}}}
+	s := &taskstest.Stream{Size: events.Backlog{Poisoned: jobs.Count{N: 1}}}
+	h, err := taskstest.New(q, s).Health(context.Background(), tasks.None{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, r := range h.Reasons {
+		codes = append(codes, r.Code)
+	}
+	if want := []string{"queue_without_worker", "events_poisoned", "clock_skew", "periodic_overdue"}; !slices.Equal(codes, want) || h.Verdict != tasks.Stuck {
+		t.Errorf("%s for %v, want %v", h.Verdict, codes, want)
 	}
 }
 
