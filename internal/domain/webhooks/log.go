@@ -36,11 +36,12 @@ type Delivery struct {
 
 // DeliveriesIn selects deliveries. Fields left out select everything.
 type DeliveriesIn struct {
-	EndpointID string   `json:"endpoint_id,omitempty"`
-	States     []string `json:"states,omitempty" jsonschema:"waiting, delivered, failed, parked, dropped, cancelled"`
-	Type       string   `json:"type,omitempty" jsonschema:"pattern of event types"`
-	Cursor     string   `json:"cursor,omitempty"`
-	Limit      int      `json:"limit,omitempty" jsonschema:"1 to 100; 50 when left out"`
+	EndpointID string    `json:"endpoint_id,omitempty"`
+	States     []string  `json:"states,omitempty" jsonschema:"waiting, delivered, failed, parked, dropped, cancelled"`
+	Type       string    `json:"type,omitempty" jsonschema:"pattern of event types"`
+	Since      time.Time `json:"since,omitzero" jsonschema:"events of that time and later"`
+	Cursor     string    `json:"cursor,omitempty"`
+	Limit      int       `json:"limit,omitempty" jsonschema:"1 to 100; 50 when left out"`
 }
 
 // DeliveriesOut is one screenful of the log, newest event first.
@@ -120,6 +121,10 @@ func (d *Domain) Deliveries(ctx context.Context, in DeliveriesIn) (DeliveriesOut
 		names := d.MatchTypes([]string{in.Type})
 		args = append(args, append(names, in.Type))
 		where += fmt.Sprintf(" and ev.type = any($%d)", len(args))
+	}
+	if !in.Since.IsZero() {
+		args = append(args, firstID(in.Since))
+		where += fmt.Sprintf(" and d.event_id >= $%d::uuid", len(args))
 	}
 	rows, err := d.DB.Query(ctx, `
 select l.* from public.webhook_endpoints e cross join lateral (
