@@ -6,7 +6,7 @@ SHELL := /bin/bash
 export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 VERSION := $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: run build test check test-go test-meili e2e fmt generate
+.PHONY: run build test check test-go test-faults test-meili e2e bench fmt generate
 
 # Builds the one binary and starts it; an empty database gets the guide as demo content.
 run: export GATEHOUSE_DEMO ?= 1
@@ -31,6 +31,10 @@ check:
 test-go:
 	@scripts/check.sh go
 
+# Processes killed, paused and cut off at random, each time with a schedule of its own whose seed is printed.
+test-faults:
+	@scripts/check.sh faults
+
 # The search engine's suite against a real server, in indexes of its own that are deleted afterwards:
 # MEILI_URL=http://127.0.0.1:7700 MEILI_KEY=... make test-meili
 test-meili:
@@ -39,6 +43,10 @@ test-meili:
 
 e2e:
 	@scripts/check.sh e2e
+
+# Figures of the built binary, with a PostgreSQL that keeps its promises on disk. Prints tables, judges nothing.
+bench:
+	go run ./scripts/testcluster -durable -- go run ./e2e/load/spine
 
 fmt:
 	gofmt -w cmd internal mock-stack scripts e2e

@@ -2,7 +2,7 @@
 # The one gate. Runs every scripts/check-*.sh, the Go tests with the race detector on a private PostgreSQL, and the
 # browser tests against the built binary; prints what failed, and last the count.
 #
-#   scripts/check.sh [gates] [go] [e2e]     (none named: all)
+#   scripts/check.sh [gates] [go] [faults] [e2e]     (none named: all)
 #
 # Everything runs even after a failure, so that one run shows all there is to mend. Logs stay in .out/logs.
 set -uo pipefail
@@ -64,14 +64,15 @@ count() {
   fi
 }
 
-go_tests() {
-  local since=$SECONDS status
-  rm -f "$logs/go-tests.count"
-  timeout 1500 go run ./scripts/testcluster -- \
-    go test -race -shuffle=on -timeout 10m -json ./... 2>&1 </dev/null |
-    tee "$logs/go-tests.json" | go run ./scripts/tally "$logs/go-tests.count" >"$logs/go-tests.log"
+# go_suite NAME ARGUMENT...: go test on a private PostgreSQL.
+go_suite() {
+  local name=$1 since=$SECONDS status
+  shift
+  rm -f "$logs/$name.count"
+  timeout 1800 go run ./scripts/testcluster -- go test -json "$@" 2>&1 </dev/null |
+    tee "$logs/$name.json" | go run ./scripts/tally "$logs/$name.count" >"$logs/$name.log"
   status=${PIPESTATUS[0]}
-  count go-tests "$since" "$status" "$(cat "$logs/go-tests.count" 2>/dev/null)"
+  count "$name" "$since" "$status" "$(cat "$logs/$name.count" 2>/dev/null)"
 }
 
 browser_tests() {
@@ -85,13 +86,18 @@ browser_tests() {
   count browser-tests "$since" "$status" "$(node e2e/tally.mjs e2e/artifacts/results.json 2>/dev/null)"
 }
 
-if [ $# -eq 0 ]; then set -- gates go e2e; fi
+if [ $# -eq 0 ]; then set -- gates go faults e2e; fi
 for part in "$@"; do
   case $part in
   gates) gates ;;
-  go) go_tests ;;
+  go) go_suite go-tests -race -shuffle=on -timeout 15m ./... ;;
+  faults)
+    # Each run draws a schedule of its own and prints its seed. The Go tests have run one, these make it three.
+    go_suite faults-1 -count=1 -timeout 10m ./e2e/faults
+    go_suite faults-2 -count=1 -timeout 10m ./e2e/faults
+    ;;
   e2e) browser_tests ;;
-  *) echo "no part is called $part: gates, go, e2e" >&2; exit 2 ;;
+  *) echo "no part is called $part: gates, go, faults, e2e" >&2; exit 2 ;;
   esac
 done
 
