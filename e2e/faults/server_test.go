@@ -6,6 +6,8 @@ package faults
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -53,4 +55,13 @@ func again(t *testing.T, s *blackbox.Server) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func readAll(t *testing.T, res *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -34,11 +34,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(*seed, 1))
 
 	dbURL := pgtest.URL(t)
-	pool, err := pgxpool.New(t.Context(), dbURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	pool := open(t, dbURL)
 	servers := []*blackbox.Server{start(t, dbURL), start(t, dbURL)}
 	o, err := blackbox.SetUp(t.Context(), servers[0])
 	if err != nil {
