@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus/markdown"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
@@ -32,17 +30,17 @@ var errStillChanging = errors.New("the notes change faster than they are indexed
 // an old state back (field case F31).
 func (d *Domain) Index(ctx context.Context, ids []string) error {
 	for range indexRounds {
-		done, err := d.indexOnce(ctx, ids)
+		began, notes, err := d.store().snapshot(ctx, ids)
+		if err != nil {
+			return err
+		}
+		done, mentions, err := d.put(ctx, ids, notes)
 		if err != nil {
 			return err
 		}
 		// A note that changed meanwhile, or one that it names, may have been
 		// indexed by somebody else before we wrote our older state over it.
-		now, err := d.store().versions(ctx, ids)
-		if err != nil {
-			return err
-		}
-		telling, err := d.store().telling(ctx, ids)
+		now, telling, err := d.store().settle(ctx, ids, mentions, began)
 		if err != nil {
 			return err
 		}
@@ -74,22 +72,15 @@ func (d *Domain) IndexChanged(ctx context.Context, id string, came bool) error {
 	return nil
 }
 
-func (d *Domain) indexOnce(ctx context.Context, ids []string) (done map[string]int64, err error) {
-	began, err := pg.Now(ctx, d.db)
-	if err != nil {
-		return nil, fmt.Errorf("read the clock: %w", err)
-	}
-	notes, err := d.store().notes(ctx, noteColumns, `where n.id = any($1::uuid[]) and n.deleted_at is null`, ids)
-	if err != nil {
-		return nil, err
-	}
-	done = map[string]int64{}
+// put writes the state of ids that notes are into the engine, and says which
+// versions these were and whose names their texts hold.
+func (d *Domain) put(ctx context.Context, ids []string, notes []Note) (done map[string]int64, mentions map[string][]string, err error) {
+	done, mentions = map[string]int64{}, map[string][]string{}
 	docs := make([]search.Document, 0, len(notes))
-	mentions := map[string][]string{}
 	for _, n := range notes {
 		doc, named, err := d.document(ctx, n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		done[n.ID], mentions[n.ID] = n.Version, named
 		docs = append(docs, doc)
@@ -98,19 +89,19 @@ func (d *Domain) indexOnce(ctx context.Context, ids []string) (done map[string]i
 	// Before the document, because a name it holds must be known when it can be
 	// found; and again behind it, because another worker may have struck it out.
 	if err := d.store().addMentions(ctx, mentions); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(docs) > 0 {
 		if err := d.engine.Upsert(ctx, docs); err != nil {
-			return nil, fmt.Errorf("index %d notes: %w", len(docs), err)
+			return nil, nil, fmt.Errorf("index %d notes: %w", len(docs), err)
 		}
 	}
 	if len(gone) > 0 {
 		if err := d.engine.Remove(ctx, gone); err != nil {
-			return nil, fmt.Errorf("remove %d notes from search: %w", len(gone), err)
+			return nil, nil, fmt.Errorf("remove %d notes from search: %w", len(gone), err)
 		}
 	}
-	return done, d.store().settleMentions(ctx, mentions, began)
+	return done, mentions, nil
 }
 
 // document is what search keeps of a note: of a published one the text that
@@ -132,95 +123,13 @@ func (d *Domain) document(ctx context.Context, n Note) (search.Document, []strin
 	if n.Description != "" {
 		text += "\n" + n.Description
 	}
-	named := []string{n.ID} // naming itself: the mark that it was indexed, see linkers
+	named := make([]string, 0, len(l.named))
 	delete(l.named, n.ID)
 	for id := range l.named {
 		named = append(named, id)
 	}
 	return search.Document{ID: n.ID, Genre: string(n.Genre), Title: n.Title, Aliases: n.Aliases, Tags: n.AllTags(), Body: text,
 		Published: n.Published, UpdatedAt: n.UpdatedAt, Version: n.Version}, named, nil
-}
-
-// mentionRows are of as two columns.
-func mentionRows(of map[string][]string) (notes, targets []string) {
-	notes, targets = []string{}, []string{}
-	for id, named := range of {
-		for _, t := range named {
-			notes, targets = append(notes, id), append(targets, t)
-		}
-	}
-	return notes, targets
-}
-
-// insertMentions leaves out notes that are purged at this moment.
-const insertMentions = `
-	insert into public.note_mentions (note_id, target_id)
-	select w.n, w.t from unnest($1::uuid[], $2::uuid[]) w(n, t)
-	where exists (select 1 from public.notes where id = w.n) and exists (select 1 from public.notes where id = w.t)
-	order by 1, 2 on conflict `
-
-func (s store) addMentions(ctx context.Context, of map[string][]string) error {
-	notes, targets := mentionRows(of)
-	if _, err := s.q.Exec(ctx, insertMentions+`do nothing`, notes, targets); err != nil {
-		return fmt.Errorf("write which notes are named: %w", err)
-	}
-	return nil
-}
-
-// settleMentions confirms of and strikes out what is older than the work that
-// found it.
-func (s store) settleMentions(ctx context.Context, of map[string][]string, began time.Time) error {
-	notes, targets := mentionRows(of)
-	_, err := s.q.Exec(ctx, insertMentions+`(note_id, target_id) do update set since = clock_timestamp()`, notes, targets)
-	if err == nil {
-		_, err = s.q.Exec(ctx, `delete from public.note_mentions where note_id = any($1::uuid[]) and since < $2`, slices.Collect(maps.Keys(of)), began)
-	}
-	if err != nil {
-		return fmt.Errorf("write which notes are named: %w", err)
-	}
-	return nil
-}
-
-// versions of live notes.
-func (s store) versions(ctx context.Context, ids []string) (map[string]int64, error) {
-	rows, err := s.q.Query(ctx, `select id::text, version from public.notes where id = any($1::uuid[]) and deleted_at is null`, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read versions: %w", err)
-	}
-	defer rows.Close()
-	out := map[string]int64{}
-	for rows.Next() {
-		var id string
-		var v int64
-		if err := rows.Scan(&id, &v); err != nil {
-			return nil, fmt.Errorf("read versions: %w", err)
-		}
-		out[id] = v
-	}
-	return out, rows.Err()
-}
-
-// linkers are live notes whose indexed text is no longer right because of note
-// id. Those that were never indexed are left to their own job: of an import,
-// each note would else be indexed once for each that links to it.
-func (s store) linkers(ctx context.Context, id string, came bool) ([]string, error) {
-	rows, err := s.q.Query(ctx, `
-		with t as (select id, names, published and deleted_at is null as public, deleted_at is null as live from public.notes where id = $1),
-		wrong as (
-			select m.note_id from public.note_mentions m join public.notes n on n.id = m.note_id, t
-			where m.target_id = t.id and m.note_id <> t.id and (not t.live or n.published and not t.public
-				or not exists (select 1 from public.note_links l where l.note_id = m.note_id and l.name = any(t.names)))
-			union
-			select l.note_id from public.note_links l join public.notes n on n.id = l.note_id, t
-			where $2 and t.live and not l.file and l.note_id <> t.id and l.name = any((select names from t)::text[]) and (t.public or not n.published)
-				and exists (select 1 from public.note_mentions m where m.note_id = l.note_id and m.target_id = l.note_id)
-				and not exists (select 1 from public.note_mentions m where m.note_id = l.note_id and m.target_id = t.id)
-		)
-		select w.note_id::text from wrong w join public.notes n on n.id = w.note_id and n.deleted_at is null order by 1 limit $3`, id, came, linkersLimit)
-	if err != nil {
-		return nil, fmt.Errorf("read who links to note %s: %w", id, err)
-	}
-	return collectStrings(rows)
 }
 
 // Reindex brings the whole index to the database's state and removes what the

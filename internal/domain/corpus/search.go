@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -92,16 +93,18 @@ func (d *Domain) check(ctx context.Context, res search.Results, publicOnly bool)
 	return out, stale, nil
 }
 
-// telling are the published notes among ids whose indexed text holds the name
-// of a note that is not public.
+// tellingSQL: the published notes among ids whose indexed text holds the name of
+// a note that is not public.
+const tellingSQL = `
+	select distinct m.note_id::text from public.note_mentions m
+	join public.notes n on n.id = m.note_id and n.published
+	join public.notes t on t.id = m.target_id
+	where m.note_id = any($1::uuid[]) and m.target_id <> m.note_id and (t.deleted_at is not null or not t.published)`
+
 func (s store) telling(ctx context.Context, ids []string) ([]string, error) {
-	rows, err := s.q.Query(ctx, `
-		select distinct m.note_id::text from public.note_mentions m
-		join public.notes n on n.id = m.note_id and n.published
-		join public.notes t on t.id = m.target_id
-		where m.note_id = any($1::uuid[]) and m.target_id <> m.note_id and (t.deleted_at is not null or not t.published)`, ids)
+	rows, err := s.q.Query(ctx, tellingSQL, ids)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read what hits tell: %w", err)
 	}
 	return collectStrings(rows)
 }
