@@ -77,6 +77,8 @@ func (s store) prune(ctx context.Context) error {
 		`delete from login_failures where at < clock_timestamp() - interval '1 day'`,
 		`delete from sessions where expires_at < clock_timestamp()`,
 		`delete from setup_tokens where expires_at < clock_timestamp()`,
+		// Long enough to be seen in the list by someone who wonders what stopped.
+		`delete from tokens where least(expires_at, revoked_at) < clock_timestamp() - interval '90 days'`,
 	} {
 		if _, err := s.q.Exec(ctx, q); err != nil {
 			return err

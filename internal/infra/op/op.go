@@ -32,17 +32,18 @@ type Op struct {
 	Idempotent  bool
 	In, Out     *jsonschema.Schema
 
-	run func(ctx context.Context, in json.RawMessage) (any, error)
+	run  func(ctx context.Context, in json.RawMessage) (any, error)
+	plan func(ctx context.Context, in json.RawMessage) (Preview, json.RawMessage, error)
 }
 
 // New declares an operation. It panics on types that have no JSON schema:
 // a mistake of the program, found at boot by any test that builds the ops.
 func New[I, O any](name, title, description string, class Class, run func(context.Context, I) (O, error)) Op {
-	in, err := jsonschema.ForType(reflect.TypeFor[I](), &jsonschema.ForOptions{})
+	in, err := schemaOf(reflect.TypeFor[I]())
 	if err != nil {
 		panic(fmt.Sprintf("operation %s: input schema: %v", name, err))
 	}
-	out, err := jsonschema.ForType(reflect.TypeFor[O](), &jsonschema.ForOptions{})
+	out, err := schemaOf(reflect.TypeFor[O]())
 	if err != nil {
 		panic(fmt.Sprintf("operation %s: output schema: %v", name, err))
 	}
