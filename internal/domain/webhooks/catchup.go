@@ -24,6 +24,7 @@ const (
 	catchUpEvery = time.Second
 	// catchUpMost bounds a step. From there on the line's own pacing is what keeps the receiver from being flooded.
 	catchUpMost = 1000
+	pullSpare   = 32
 	// catchUpFailing is when a step is tried again after the receiver failed once more.
 	catchUpFailing = 5 * time.Minute
 )
@@ -114,18 +115,17 @@ update public.webhook_deliveries d set state = 'waiting' from (
 	return len(ids), err
 }
 
-// pullForward brings retries to now that failed before the endpoint came back. Those that are due soon anyway are left;
-// past the first steps everything comes at once, for the line to pace.
+// pullForward brings to now what waits for a late turn, oldest first. Past the first steps everything comes at once, for
+// the line to pace.
 func (d *Domain) pullForward(ctx context.Context, tx pg.Tx, id string, n int) (int, error) {
 	q := d.jobs.With(tx)
 	if n > 64 {
-		moved, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id}}, time.Now())
-		return min(moved, 0), err // nothing is left for a next step
+		_, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id}}, time.Now())
+		return 0, err // nothing is left for a next step
 	}
+	// Some that wait are being sent at this moment; their tasks do not move, so a few more are looked at.
 	rows, err := tx.Query(ctx, `
-select event_id::text from public.webhook_deliveries
-where endpoint_id = $1::uuid and state = 'waiting' and created_at < clock_timestamp() - interval '5 seconds'
-order by event_id limit $2`, id, n)
+select event_id::text from public.webhook_deliveries where endpoint_id = $1::uuid and state = 'waiting' order by event_id limit $2`, id, n+pullSpare)
 	if err != nil {
 		return 0, fmt.Errorf("find retries: %w", err)
 	}
@@ -135,11 +135,14 @@ order by event_id limit $2`, id, n)
 	}
 	moved := 0
 	for _, event := range ids {
-		n, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id, "event_id": event}}, time.Now())
+		if moved >= n {
+			break
+		}
+		one, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id, "event_id": event}}, time.Now())
 		if err != nil {
 			return 0, fmt.Errorf("pull a retry forward: %w", err)
 		}
-		moved += n
+		moved += one
 	}
 	return moved, nil
 }

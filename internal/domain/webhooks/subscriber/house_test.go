@@ -3,8 +3,10 @@ package subscriber_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/river"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
@@ -211,4 +214,30 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+func (h *house) attempts(endpoint, event string) []webhooks.Attempt {
+	h.t.Helper()
+	d, err := h.domain.Delivery(context.Background(), endpoint, event)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return d.AttemptsMade
+}
+
+// field is the field that a single error is about.
+func field(err error) string {
+	var at *op.Error
+	if errors.As(err, &at) {
+		return at.Field()
+	}
+	return ""
+}
+
+// hasField reports whether one of several joined errors is about a field.
+func hasField(err error, want string) bool {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(many.Unwrap(), func(e error) bool { return hasField(e, want) })
+	}
+	return field(err) == want
 }

@@ -40,6 +40,7 @@ type line struct {
 	turn      *place
 	since     time.Time     // when the turn began
 	pace      time.Duration // what one delivery takes; 0 before the first
+	paced     int           // how many deliveries pace is made of
 	gap       time.Duration // least time between two starts, by max_per_second
 	next      time.Time     // earliest next start, by gap
 	notBefore time.Time     // the receiver's wish
@@ -257,15 +258,7 @@ func (l *line) leave(took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn = nil
-	switch {
-	case took <= 0:
-	case l.pace == 0:
-		l.pace = took
-	case took < l.pace/2: // a receiver that has come back is believed sooner than one that slows down
-		l.pace = (l.pace + 3*took) / 4
-	default:
-		l.pace = (7*l.pace + took) / 8
-	}
+	l.learnPace(took)
 	if l.lease != nil {
 		l.lease.Forecast(time.Duration(len(l.waiting)) * l.per())
 		if l.lease.Wanted() > yieldAfter {
@@ -276,6 +269,22 @@ func (l *line) leave(took time.Duration) {
 		l.sendAway()
 	}
 	l.call(time.Now())
+}
+
+// learnPace follows the receiver. One that has become faster is believed sooner than one that slows down.
+func (l *line) learnPace(took time.Duration) {
+	if took <= 0 {
+		return
+	}
+	l.paced++
+	switch {
+	case l.pace == 0:
+		l.pace = took
+	case took < l.pace/2:
+		l.pace = (l.pace + 3*took) / 4
+	default:
+		l.pace = (7*l.pace + took) / 8
+	}
 }
 
 // settled says that a result is written. The last one in an empty line releases the lease.
@@ -301,8 +310,17 @@ func (l *line) settled(ctx context.Context) {
 // places bunch (19–51/s instead of 179/s, measured); spread because a short constant snooze turns a backlog into a storm
 // of updates (447 for each delivery, measured).
 func (l *line) later(ctx context.Context, base time.Duration) error {
-	window := max(l.drain(ctx), lineWorth)
+	window := max(spread(l.drain(ctx)), lineWorth)
 	return jobs.Snooze(max(base/2, 20*time.Millisecond) + time.Duration(rand.Int64N(int64(window))))
+}
+
+// spread is over which time a backlog comes back: somewhat less than it is predicted to take, because the pace may be
+// less than it seemed, and an idle receiver is worse than one more snooze.
+func spread(drain time.Duration) time.Duration {
+	if drain <= 20*time.Second {
+		return drain * 7 / 10
+	}
+	return max(14*time.Second, drain/2)
 }
 
 // drain is how long the endpoint's backlog will take.

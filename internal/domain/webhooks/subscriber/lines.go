@@ -97,18 +97,20 @@ func (ls *lines) all() []*line {
 const (
 	deepWorth = time.Second
 	slow      = 3 * time.Millisecond
+	// knownPace is how many deliveries it takes to know a receiver's pace: the first ones open connections.
+	knownPace = 8
 )
 
 // deep is how long the endpoint's backlog will take if it is deep, else 0.
 func (l *line) deep(ctx context.Context) time.Duration {
 	l.mu.Lock()
-	per := l.per()
+	per, known := l.per(), l.paced >= knownPace
 	l.mu.Unlock()
-	if per < slow {
+	if per < slow || !known {
 		return 0
 	}
 	if d := l.drain(ctx); d > deepWorth {
-		return d
+		return spread(d)
 	}
 	return 0
 }
