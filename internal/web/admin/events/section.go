@@ -192,7 +192,7 @@ func facts(e tasks.Event) []ui.Pair {
 	if e.FannedOutAt != nil {
 		pairs = append(pairs, ui.Pair{Key: "Handed over", Value: after(*e.FannedOutAt, e.OccurredAt)})
 	}
-	if e.RetryAt != nil && e.FannedOutAt == nil {
+	if e.RetryAt != nil && e.State == "waiting" {
 		pairs = append(pairs, ui.Pair{Key: "Next try", Value: ui.Time(*e.RetryAt)})
 	}
 	return pairs
