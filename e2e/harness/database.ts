@@ -24,7 +24,7 @@ export class Database {
 
   static async create(): Promise<Database> {
     const database = new Database(`e2e_${randomBytes(6).toString('hex')}`)
-    await onCluster(`create database ${database.name}`)
+    await onCluster(clusterURL(), `create database ${database.name}`)
     return database
   }
 
@@ -36,12 +36,13 @@ export class Database {
 
   async drop(): Promise<void> {
     await this.#pool?.end()
-    await onCluster(`drop database if exists ${this.name} with (force)`)
+    // Force ends every connection, among them an autovacuum worker's, which only a superuser may end.
+    await onCluster(process.env.GATEHOUSE_TEST_ADMIN_URL ?? clusterURL(), `drop database if exists ${this.name} with (force)`)
   }
 }
 
-async function onCluster(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: clusterURL() })
+async function onCluster(address: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: address })
   await client.connect()
   try {
     await client.query(sql)

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -72,8 +73,9 @@ func create(t testing.TB, template func(context.Context, *pgx.Conn) (string, err
 		t.Fatalf("pgtest: make a database: %v", err)
 	}
 	t.Cleanup(func() {
-		// The test's own context has ended by now.
-		err := onServer(context.Background(), address, func(ctx context.Context, server *pgx.Conn) error {
+		// The test's own context has ended by now. FORCE ends every connection, among them an autovacuum worker's, which
+		// only a superuser may end.
+		err := onServer(context.Background(), cmp.Or(os.Getenv(EnvAdminURL), address), func(ctx context.Context, server *pgx.Conn) error {
 			_, err := server.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 			return err
 		})
