@@ -42,7 +42,6 @@ type Options struct {
 // Engine keeps its index in a Meilisearch server. It is safe for concurrent use.
 type Engine struct {
 	server meilisearch.ServiceManager
-	index  meilisearch.IndexManager
 	uid    string
 	url    string // for errors, without a password
 	call   time.Duration
@@ -64,13 +63,17 @@ func New(address, apiKey string, o Options) (*Engine, error) {
 	server := meilisearch.New(strings.TrimRight(address, "/"), meilisearch.WithAPIKey(apiKey), meilisearch.DisableRetries(),
 		meilisearch.WithCustomClient(&http.Client{Transport: transport()}))
 	uid := cmp.Or(o.Index, defaultIndex)
-	return &Engine{server: server, index: server.Index(uid), uid: uid, url: shown.Redacted(),
+	return &Engine{server: server, uid: uid, url: shown.Redacted(),
 		call: cmp.Or(o.CallTimeout, callTimeout), write: cmp.Or(o.WriteTimeout, writeTimeout)}, nil
 }
 
 func transport() http.RoundTripper {
 	return &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
 }
+
+// index is a handle for one call: the client's remembers the primary key it was
+// last told, without a lock (seen by the race detector with two workers).
+func (e *Engine) index() meilisearch.IndexManager { return e.server.Index(e.uid) }
 
 // Name is shown to the operator.
 func (e *Engine) Name() string { return "Meilisearch" }
@@ -115,7 +118,7 @@ func (e *Engine) upsert(ctx context.Context, docs []search.Document) error {
 	}
 	return e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) {
 		stated := key
-		return e.index.AddDocuments(ctx, fresh, &meilisearch.DocumentOptions{PrimaryKey: &stated})
+		return e.index().AddDocuments(ctx, fresh, &meilisearch.DocumentOptions{PrimaryKey: &stated})
 	})
 }
 
@@ -142,7 +145,7 @@ func (e *Engine) Remove(ctx context.Context, ids []string) error {
 	ctx, cancel := context.WithTimeout(ctx, e.write)
 	defer cancel()
 	err := e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) {
-		return e.index.DeleteDocuments(ctx, ids, nil)
+		return e.index().DeleteDocuments(ctx, ids, nil)
 	})
 	if isCode(err, meilisearch.APIErrCodeIndexNotFound) {
 		return nil // no index holds no document
@@ -184,7 +187,7 @@ func (e *Engine) Each(ctx context.Context, fn func([]search.Held) error) error {
 func (e *Engine) fetch(ctx context.Context, q *meilisearch.DocumentsQuery) ([]search.Held, error) {
 	q.Fields = []string{key, "version"}
 	var res meilisearch.DocumentsResult
-	err := e.request(ctx, func(ctx context.Context) error { return e.index.GetDocuments(ctx, q, &res) })
+	err := e.request(ctx, func(ctx context.Context) error { return e.index().GetDocuments(ctx, q, &res) })
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	}
 	var got *meilisearch.SearchResponse
 	err := e.request(ctx, func(ctx context.Context) (err error) {
-		got, err = e.index.Search(ctx, text, ask)
+		got, err = e.index().Search(ctx, text, ask)
 		return err
 	})
 	if err != nil {

@@ -62,7 +62,7 @@ func (e *Engine) settle(ctx context.Context, always bool) error {
 
 func (e *Engine) info(ctx context.Context) (info *meilisearch.IndexResult, err error) {
 	err = e.request(ctx, func(ctx context.Context) (err error) {
-		info, err = e.index.FetchInfo(ctx)
+		info, err = e.index().FetchInfo(ctx)
 		return err
 	})
 	return info, err
@@ -84,7 +84,7 @@ func (e *Engine) create(ctx context.Context) error {
 // state states the primary key of an index that has none.
 func (e *Engine) state(ctx context.Context) error {
 	err := e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) {
-		return e.index.UpdateIndex(ctx, &meilisearch.UpdateIndexRequestParams{PrimaryKey: key})
+		return e.index().UpdateIndex(ctx, &meilisearch.UpdateIndexRequestParams{PrimaryKey: key})
 	})
 	if err != nil {
 		return fmt.Errorf("state the primary key of index %s: %w", e.uid, err)
@@ -97,7 +97,7 @@ func (e *Engine) state(ctx context.Context) error {
 func (e *Engine) settings(ctx context.Context) error {
 	var have *meilisearch.Settings
 	err := e.request(ctx, func(ctx context.Context) (err error) {
-		have, err = e.index.GetSettings(ctx)
+		have, err = e.index().GetSettings(ctx)
 		return err
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *Engine) settings(ctx context.Context) error {
 	if want.SearchableAttributes == nil && want.FilterableAttributes == nil && want.RankingRules == nil {
 		return nil
 	}
-	err = e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) { return e.index.UpdateSettings(ctx, &want) })
+	err = e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) { return e.index().UpdateSettings(ctx, &want) })
 	if err != nil {
 		return fmt.Errorf("write the settings of index %s: %w", e.uid, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
@@ -170,5 +171,27 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	wantError(t, err, server.URL(), "cannot be reached")
 	if strings.Contains(err.Error(), secret) {
 		t.Errorf("the error tells the key: %v", err)
+	}
+}
+
+// The workers of the queue share one engine, and the first of them find no index.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	e := engineOf(t, server)
+	var workers sync.WaitGroup
+	for n := range 8 {
+		workers.Go(func() {
+			if err := e.Upsert(t.Context(), []search.Document{note(n, 1, "plum")}); err != nil {
+				t.Error(err)
+			}
+			if err := e.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	workers.Wait()
+	if got := held(t, e); len(got) != 8 {
+		t.Errorf("held %d of 8", len(got))
 	}
 }
