@@ -1,0 +1,157 @@
+package webhooks
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
+)
+
+// Again sends the selected deliveries again, or the one whose own button was pressed.
+func (s *Section) Again(w http.ResponseWriter, r *http.Request) error {
+	form, err := edge.ParseForm(r)
+	if err != nil {
+		return err
+	}
+	chosen := form.List("event")
+	if only := form.List("only"); len(only) == 1 {
+		chosen = only
+	}
+	id := idOf(r)
+	if len(chosen) == 0 {
+		edge.SetFlash(w, r, "webhook-again-none", 0)
+		return edge.SeeOther(w, r, edge.Back(r, link(id)))
+	}
+	out, err := s.hooks.Redeliver(r.Context(), webhooks.RedeliverIn{EndpointID: id, EventIDs: chosen})
+	if err != nil {
+		return s.refused(w, r, err)
+	}
+	edge.SetFlash(w, r, "webhook-again", out.Queued)
+	return edge.SeeOther(w, r, edge.Back(r, link(id)))
+}
+
+// recoverView is the page that asks for a window of time, and the one that confirms it with its count.
+type recoverView struct {
+	webhooks.Endpoint
+	*edge.Form
+	count   webhooks.Count
+	counted bool
+	in      webhooks.RecoverIn
+}
+
+// AskFailed names how many deliveries have failed.
+func (s *Section) AskFailed(w http.ResponseWriter, r *http.Request) error {
+	e, err := s.hooks.Get(r.Context(), webhooks.GetIn{ID: idOf(r)})
+	if err != nil {
+		return err
+	}
+	out, err := s.hooks.RedeliverFailed(r.Context(), webhooks.RedeliverFailedIn{EndpointID: e.ID, CountOnly: true})
+	if err != nil {
+		return s.refused(w, r, err)
+	}
+	return edge.Render(w, r, http.StatusOK, failedPage(recoverView{Endpoint: e, count: out.Count, counted: true}))
+}
+
+// Failed sends every failed delivery again.
+func (s *Section) Failed(w http.ResponseWriter, r *http.Request) error {
+	out, err := s.hooks.RedeliverFailed(r.Context(), webhooks.RedeliverFailedIn{EndpointID: idOf(r)})
+	if err != nil {
+		return s.refused(w, r, err)
+	}
+	return s.recovering(w, r, out)
+}
+
+// AskRecover asks for a window of time; with one in the address it names how many deliveries that is.
+func (s *Section) AskRecover(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if !q.Has("which") {
+		q.Set("which", webhooks.Undelivered)
+	}
+	return s.showRecover(w, r, edge.Filled(q), q.Has("since"))
+}
+
+func (s *Section) showRecover(w http.ResponseWriter, r *http.Request, form *edge.Form, counted bool) error {
+	e, err := s.hooks.Get(r.Context(), webhooks.GetIn{ID: idOf(r)})
+	if err != nil {
+		return err
+	}
+	v := recoverView{Endpoint: e, Form: form}
+	status := http.StatusOK
+	if counted {
+		v.in = window(form, e.ID, ui.EnvFrom(r.Context()))
+		v.in.CountOnly = true
+		if form.OK() {
+			out, err := s.hooks.Recover(r.Context(), v.in)
+			if err != nil && !form.Absorb(err) {
+				return s.refused(w, r, err)
+			}
+			v.count = out.Count
+		}
+		v.counted = form.OK()
+		if !v.counted {
+			status = http.StatusUnprocessableEntity
+		}
+	}
+	return edge.Render(w, r, status, recoverPage(v))
+}
+
+// window reads what is to be recovered; what cannot be read stands at its field.
+func window(f *edge.Form, id string, env ui.Env) webhooks.RecoverIn {
+	in := webhooks.RecoverIn{EndpointID: id, Which: f.Choice("which", webhooks.Undelivered, webhooks.All), Until: env.Now}
+	var err error
+	if in.Since, err = parseTime("since", f.Text("since"), env.Zone); err != nil {
+		f.Absorb(err)
+	}
+	if text := f.Text("until"); text != "" {
+		if in.Until, err = parseTime("until", text, env.Zone); err != nil {
+			f.Absorb(err)
+		}
+	}
+	return in
+}
+
+// values carry a confirmed window along, so that what is sent is what was counted.
+func (v recoverView) values() []ui.Hidden {
+	return []ui.Hidden{{Name: "since", Value: v.in.Since.Format(time.RFC3339Nano)}, {Name: "until", Value: v.in.Until.Format(time.RFC3339Nano)}, {Name: "which", Value: v.in.Which}}
+}
+
+// Recover sends again what the endpoint should have heard in a window of time.
+func (s *Section) Recover(w http.ResponseWriter, r *http.Request) error {
+	form, err := edge.ParseForm(r)
+	if err != nil {
+		return err
+	}
+	in := window(form, idOf(r), ui.EnvFrom(r.Context()))
+	if !form.OK() {
+		return s.showRecover(w, r, form, true)
+	}
+	out, err := s.hooks.Recover(r.Context(), in)
+	if err != nil {
+		if form.Absorb(err) {
+			return s.showRecover(w, r, form, true)
+		}
+		return s.refused(w, r, err)
+	}
+	return s.recovering(w, r, out)
+}
+
+func (s *Section) recovering(w http.ResponseWriter, r *http.Request, out webhooks.RecoverOut) error {
+	if out.Count.N == 0 {
+		edge.SetFlash(w, r, "webhook-recover-nil", 0)
+	} else {
+		edge.SetFlash(w, r, "webhook-recover", out.Count.N)
+	}
+	return edge.SeeOther(w, r, link(idOf(r)))
+}
+
+func whichWord(which string) string {
+	switch which {
+	case webhooks.Undelivered:
+		return "what never arrived"
+	case webhooks.All:
+		return "everything in the window"
+	}
+	return "all failed deliveries"
+}
