@@ -16,6 +16,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
 	admintasks "github.com/gatehouse-hq/gatehouse/internal/web/admin/tasks"
+	adminwebhooks "github.com/gatehouse-hq/gatehouse/internal/web/admin/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/api"
 	"github.com/gatehouse-hq/gatehouse/internal/web/assets"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
@@ -44,6 +45,7 @@ func (a *app) faces() (http.Handler, error) {
 			Tasks:    admintasks.New(a.tasks, e, admin.LivePath),
 			Periodic: periodic.New(a.tasks, admin.LivePath),
 			Events:   adminevents.New(a.tasks, admin.LivePath),
+			Webhooks: adminwebhooks.New(a.webhooks, admin.LivePath),
 			Settings: settings.New(a.owner, gate),
 			Live:     hub,
 			Notes:    notes.New(a.corpus, a.tasks, e),

@@ -14,6 +14,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 )
 
@@ -23,6 +24,7 @@ type Sections struct {
 	Tasks    *tasks.Section
 	Periodic *periodic.Section
 	Events   *events.Section
+	Webhooks *webhooks.Section
 	Settings *settings.Section
 	Notes    *notes.Section
 
@@ -77,13 +79,43 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 		r.get("/events/{id}", s.Events.One)
 		r.post("/events/{id}/requeue", s.Events.Requeue)
 
+		webhookRoutes(r, s.Webhooks)
+
 		r.get("/settings", s.Settings.Page)
 		r.post("/settings", s.Settings.Save)
 		r.post("/settings/password", s.Settings.ChangePassword)
 		r.post("/settings/sessions/{id}/end", s.Settings.EndSession)
+		r.get("/settings/tokens", s.Settings.Tokens)
+		r.post("/settings/tokens", s.Settings.IssueToken)
+		r.get("/settings/tokens/{id}/revoke", s.Settings.ConfirmRevoke)
+		r.post("/settings/tokens/{id}/revoke", s.Settings.RevokeToken)
 
 		s.Notes.Routes(router)
 	}
+}
+
+func webhookRoutes(r routes, s *webhooks.Section) {
+	r.get("/webhooks", s.List)
+	r.post("/webhooks", s.Create)
+	r.get("/webhooks/new", s.NewForm)
+	r.get("/webhooks/{id}", s.One)
+	r.get("/webhooks/{id}/new", s.New)
+	r.get("/webhooks/{id}/edit", s.EditForm)
+	r.post("/webhooks/{id}/edit", s.Save)
+	r.post("/webhooks/{id}/pause", s.Pause)
+	r.get("/webhooks/{id}/enable", s.AskEnable)
+	r.post("/webhooks/{id}/enable", s.Enable)
+	r.get("/webhooks/{id}/rotate", s.AskRotate)
+	r.post("/webhooks/{id}/rotate", s.Rotate)
+	r.get("/webhooks/{id}/delete", s.AskDelete)
+	r.post("/webhooks/{id}/delete", s.Delete)
+	r.post("/webhooks/{id}/test", s.SendTest)
+	r.get("/webhooks/{id}/deliveries/{event}", s.Delivery)
+	r.post("/webhooks/{id}/again", s.Again)
+	r.get("/webhooks/{id}/failed", s.AskFailed)
+	r.post("/webhooks/{id}/failed", s.Failed)
+	r.get("/webhooks/{id}/recover", s.AskRecover)
+	r.post("/webhooks/{id}/recover", s.Recover)
 }
 
 // Messages are what the actions of every section say when they are done; the
@@ -91,7 +123,7 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 func Messages() map[string]edge.Message {
 	all := map[string]edge.Message{}
 	for _, section := range []map[string]edge.Message{
-		tasks.Messages(), periodic.Messages(), events.Messages(), settings.Messages(), notes.Messages(),
+		tasks.Messages(), periodic.Messages(), events.Messages(), webhooks.Messages(), settings.Messages(), notes.Messages(),
 	} {
 		maps.Copy(all, section)
 	}
