@@ -46,15 +46,17 @@ type statements struct{ acquire, renew, release string }
 // New makes a keeper. term is Term outside of tests.
 func New(db *pg.DB, t Table, term time.Duration) *Keeper {
 	return &Keeper{db: db, term: term, held: map[*Lease]struct{}{}, changed: make(chan struct{}, 1), sql: statements{
-		// One row, one statement: taken, or noted as wanted. The clock is read per row, after any wait for its lock.
+		// One row, one statement: taken, or noted as wanted. The clock is read per row, after any wait for its lock. A
+		// forecast that nobody renews means a holder that is gone: then the end of the term is what there is to wait for.
 		acquire: fmt.Sprintf(`
 update %[1]s set
   lease_token = case when busy_until is null or busy_until <= clock_timestamp() then $2::uuid else lease_token end,
   wanted_at = case when busy_until is null or busy_until <= clock_timestamp() then null else coalesce(wanted_at, clock_timestamp()) end,
-  free_at = case when busy_until is null or busy_until <= clock_timestamp() then null else free_at end,
+  free_at = case when busy_until is null or busy_until <= clock_timestamp() then clock_timestamp() else free_at end,
   busy_until = case when busy_until is null or busy_until <= clock_timestamp() then clock_timestamp() + $3::interval else busy_until end
 where %[2]s = $1::uuid
-returning lease_token = $2::uuid, coalesce(extract(epoch from least(coalesce(free_at, busy_until), busy_until) - clock_timestamp()), 0)::float8`, t.Name, t.Key),
+returning lease_token = $2::uuid, coalesce(extract(epoch from
+  case when free_at > clock_timestamp() - interval '2 seconds' then least(free_at, busy_until) else busy_until end - clock_timestamp()), 0)::float8`, t.Name, t.Key),
 		// Locked in the order of keys, as every statement that takes several of these rows does.
 		renew: fmt.Sprintf(`
 with asked as (
