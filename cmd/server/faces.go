@@ -50,7 +50,7 @@ func (a *app) faces() (http.Handler, error) {
 			Live:     hub,
 			Notes:    notes.New(a.corpus, a.tasks, e),
 		}),
-		API:     api.New(e, gate, a.ops, nil).Routes,
+		API:     api.New(e, gate, a.ops, a.owner.Bearer).Routes,
 		Public:  public.New(a.corpus, e, gate.Notice).Routes,
 		Ready:   a.ready,
 		Healthy: a.tasks.Healthy,

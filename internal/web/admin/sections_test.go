@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +99,42 @@ func TestSettings(t *testing.T) {
 	if _, flash := p.sent(t, webtest.Post("/admin/settings/sessions/0011223344556677/end")); flash != "session-gone:0" {
 		t.Errorf("flash %q", flash)
 	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	p := open(t, known(), &taskstest.Stream{})
+	holds(t, p.page(t, "/admin/settings"), `href="/admin/settings/tokens"`)
+	holds(t, p.page(t, "/admin/settings/tokens"), "No tokens yet")
+	body := p.status(t, webtest.Post("/admin/settings/tokens", "name", markup, "days", "many"), http.StatusUnprocessableEntity)
+	holds(t, body, "whole number", `value="many"`)
+	holds(t, p.status(t, webtest.Post("/admin/settings/tokens", "name", "laptop", "days", "30"), http.StatusUnprocessableEntity), "Choose at least one", `value="laptop"`)
+	if strings.Contains(body, "<svg onload") {
+		t.Error("typed markup is live")
+	}
+
+	r := webtest.Post("/admin/settings/tokens", "name", "laptop", "classes", "read", "classes", "write", "days", "0")
+	r.Header.Set("Accept-Encoding", "gzip")
+	w := p.Owner(r)
+	secret := regexp.MustCompile(`gatehouse_[\w-]{43}`).FindString(w.Body.String())
+	if w.Code != http.StatusOK || secret == "" || w.Header().Get("Content-Encoding") != "" || w.Header().Get("Cache-Control") != "private, no-store" {
+		t.Fatalf("%d %v\n%s", w.Code, w.Header(), w.Body)
+	}
+	page := p.page(t, "/admin/settings/tokens")
+	holds(t, page, "laptop", "Read, Write", "never", "not yet", "active")
+	if strings.Contains(page, secret) {
+		t.Error("the secret is shown again")
+	}
+	revoke := regexp.MustCompile(`/admin/settings/tokens/[\w-]{36}/revoke`).FindString(page)
+	holds(t, p.page(t, revoke), "Revoke laptop", "refused from its next call on")
+	holds(t, p.page(t, "/admin/settings/tokens"), "active")
+	for _, want := range []string{"token-revoked:0", "token-gone:0"} {
+		if to, flash := p.sent(t, webtest.Post(revoke)); to != "/admin/settings/tokens" || flash != want {
+			t.Errorf("leads to %s with %q, want %q", to, flash, want)
+		}
+	}
+	if _, flash := p.sent(t, webtest.Get(revoke)); flash != "token-gone:0" {
+		t.Errorf("a revoked one can be asked about: %q", flash)
+	}
+	holds(t, p.page(t, "/admin/settings/tokens"), "revoked")
 }

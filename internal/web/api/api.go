@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -20,23 +18,16 @@ import (
 // Prefix is where the operations are mounted; the operation's name follows.
 const Prefix = "/api/admin/"
 
-// Allow says whether a caller may run operations of a class.
-type Allow func(op.Class) bool
-
-// Bearer looks a token up: the context carries who calls. It answers with an
-// Unauthorized error for an unknown, expired or revoked one.
-type Bearer func(ctx context.Context, token string) (context.Context, Allow, error)
-
 // API answers for the operations.
 type API struct {
 	edge   *edge.Edge
 	gate   *session.Gate
 	ops    *op.Set
-	bearer Bearer
+	bearer op.Bearer
 }
 
 // New returns the projection of ops. A nil bearer accepts no token at all.
-func New(e *edge.Edge, g *session.Gate, ops *op.Set, bearer Bearer) *API {
+func New(e *edge.Edge, g *session.Gate, ops *op.Set, bearer op.Bearer) *API {
 	return &API{edge: e, gate: g, ops: ops, bearer: bearer}
 }
 
@@ -44,6 +35,7 @@ func New(e *edge.Edge, g *session.Gate, ops *op.Set, bearer Bearer) *API {
 func (a *API) Routes(r chi.Router) {
 	run := a.gate.Notice(http.HandlerFunc(a.serve))
 	r.Method(http.MethodPost, Prefix+"{operation}", run)
+	r.Method(http.MethodGet, DescriptionPath, a.gate.Notice(http.HandlerFunc(a.describe)))
 	r.Handle(Prefix+"*", http.HandlerFunc(a.onlyPost))
 }
 
@@ -64,18 +56,17 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	body, err := json.Marshal(out)
-	if err != nil {
-		a.fail(w, r, fmt.Errorf("encode the answer: %w", err))
-		return
-	}
+	a.answer(w, r, out)
+}
+
+func (a *API) answer(w http.ResponseWriter, r *http.Request, body json.RawMessage) {
 	w.Header().Set("Cache-Control", "private, no-store")
 	edge.WriteBody(w, r, http.StatusOK, "application/json", append(body, '\n'))
 }
 
 // run checks the caller before it says whether an operation exists: strangers
 // learn no names.
-func (a *API) run(w http.ResponseWriter, r *http.Request) (any, error) {
+func (a *API) run(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	ctx, allow, err := a.caller(r)
 	if err != nil {
 		return nil, err
@@ -91,18 +82,25 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return operation.Run(ctx, in)
+	out, err := operation.Run(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return operation.Encode(out)
 }
+
+// allow says whether a caller may run operations of a class.
+type allow func(op.Class) bool
 
 // caller prefers a token when one is carried: a wrong one is refused, whatever
 // cookie came along.
-func (a *API) caller(r *http.Request) (context.Context, Allow, error) {
-	if header := r.Header.Get("Authorization"); header != "" {
-		scheme, token, _ := strings.Cut(header, " ")
-		if a.bearer == nil || !strings.EqualFold(scheme, "Bearer") {
+func (a *API) caller(r *http.Request) (context.Context, allow, error) {
+	if token, carried := edge.BearerToken(r); carried {
+		if a.bearer == nil || token == "" {
 			return nil, nil, op.Errorf(op.Unauthorized, "The Authorization header names no token of this site.")
 		}
-		return a.bearer(r.Context(), strings.TrimSpace(token))
+		ctx, caller, err := a.bearer(r.Context(), token)
+		return ctx, caller.Allows, err
 	}
 	if _, signedIn := session.Owner(r.Context()); !signedIn {
 		return nil, nil, op.Errorf(op.Unauthorized, "Sign in, or send a token.")

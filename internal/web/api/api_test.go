@@ -46,14 +46,14 @@ func ops(t *testing.T) *op.Set {
 }
 
 // readOnly is a token of one class.
-func readOnly(ctx context.Context, token string) (context.Context, api.Allow, error) {
+func readOnly(ctx context.Context, token string) (context.Context, op.Caller, error) {
 	if token != "good" {
-		return nil, nil, op.Errorf(op.Unauthorized, "This token is unknown, expired or revoked.")
+		return nil, op.Caller{}, op.Errorf(op.Unauthorized, "This token is unknown, expired or revoked.")
 	}
-	return ctx, func(c op.Class) bool { return c == op.Read }, nil
+	return ctx, op.Caller{Token: "t1", Classes: []op.Class{op.Read}}, nil
 }
 
-func house(t *testing.T, bearer api.Bearer) *webtest.House {
+func house(t *testing.T, bearer op.Bearer) *webtest.House {
 	t.Helper()
 	h := webtest.New(t, owner.New(pgtest.New(t), events.NewRecorder(owner.Types(), events.NewBell())), nil)
 	api.New(h.Edge, h.Gate, ops(t), bearer).Routes(h.Router)

@@ -34,6 +34,8 @@ func Messages() map[string]edge.Message {
 		"password-changed": {Tone: ui.Done, One: "The password is changed. Every other browser was signed out."},
 		"session-ended":    {Tone: ui.Done, One: "That browser is signed out."},
 		"session-gone":     {Tone: ui.Told, One: "That session had already ended."},
+		"token-revoked":    {Tone: ui.Done, One: "The token is revoked. It opens nothing from now on."},
+		"token-gone":       {Tone: ui.Told, One: "That token is not there, or was revoked already."},
 	}
 }
 
