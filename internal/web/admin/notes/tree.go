@@ -56,17 +56,13 @@ func (s *Section) tree(w http.ResponseWriter, r *http.Request) error {
 
 func levelAddress(id string) string { return address + "/tree?under=" + id }
 
-// branches makes a tree of nodes in display order. The first level stands open where it has few entries.
+// branches makes a tree of nodes in display order. A small one stands open.
 func branches(nodes []corpus.TreeNode) []ui.Node {
-	const few = 20
-	out := grow(nodes)
-	for i := range out {
-		out[i].Open = len(out[i].Children) <= few
-	}
-	return out
+	const small = 80
+	return grow(nodes, len(nodes) <= small)
 }
 
-func grow(nodes []corpus.TreeNode) []ui.Node {
+func grow(nodes []corpus.TreeNode, open bool) []ui.Node {
 	var out []ui.Node
 	for i := 0; i < len(nodes); {
 		end := i + 1
@@ -74,7 +70,7 @@ func grow(nodes []corpus.TreeNode) []ui.Node {
 			end++
 		}
 		n := nodes[i]
-		out = append(out, ui.Node{Label: n.Title, Href: at(n.ID), Icon: icon(n), End: leafEnd(n), Children: grow(nodes[i+1 : end])})
+		out = append(out, ui.Node{Label: n.Title, Href: at(n.ID), Icon: icon(n), End: leafEnd(n), Open: open, Children: grow(nodes[i+1:end], open)})
 		i = end
 	}
 	return out
