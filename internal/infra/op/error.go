@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 )
 
 // Code is the sort of an error that a caller can act on.
@@ -34,6 +35,14 @@ func (e *Error) Error() string {
 		s = e.field + ": " + s
 	}
 	return s
+}
+
+// LogValue is what the log shows: with the cause, which a person never sees.
+func (e *Error) LogValue() slog.Value {
+	if e.cause == nil {
+		return slog.StringValue(e.Error())
+	}
+	return slog.StringValue(e.Error() + ": " + e.cause.Error())
 }
 
 // Code is the sort of error.
