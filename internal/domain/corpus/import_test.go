@@ -194,10 +194,10 @@ func TestPublishWordOfAFile(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	dir := vaultDir(t, map[string]string{"a.md": "---\npublish: true\n---\n", "b.md": "text", "c.md": "---\npublish: true\n---\nx"})
-	_, lines := h.bring(dir, corpus.ImportOptions{Name: "v", PublishDefault: true})
+	h.bring(dir, corpus.ImportOptions{Name: "v", PublishDefault: true})
 	same(t, "default", h.paths(), []string{"wiki://a*", "wiki://b*", "wiki://c*"})
 	writeFiles(t, dir, map[string]string{"a.md": "---\npublish: false\n---\n", "c.md": "---\npublish: true\ntitle: a: b\n---\nx"})
-	_, lines = h.bring(dir, corpus.ImportOptions{Name: "v", PublishDefault: true})
+	_, lines := h.bring(dir, corpus.ImportOptions{Name: "v", PublishDefault: true})
 	if h.get(lines["a.md"].NoteID).Published || !h.get(lines["b.md"].NoteID).Published || h.get(lines["c.md"].NoteID).Published {
 		t.Errorf("public after the second import: %v", h.paths())
 	}
