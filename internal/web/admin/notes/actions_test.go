@@ -1,6 +1,7 @@
 package notes_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
 )
 
 func TestPublishingOneAndMany(t *testing.T) {
@@ -109,6 +111,19 @@ func TestListAndTree(t *testing.T) {
 	}
 	contains(t, p.get("/admin/notes?text=nothing").Body.String(), "No note matches these filters")
 	contains(t, p.get("/admin/notes/tree").Body.String(), "What is under Garden", ">Pump</a>")
+}
+
+func TestListLooksIntoTheTextsToo(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t)
+	n := p.put(t, wiki("Pump", "deep water"))
+	p.engine.found = []search.Hit{{ID: n.ID, Version: n.Version, Excerpt: []search.Piece{{Text: "deep "}, {Text: "water", Match: true}}}}
+	contains(t, p.get("/admin/notes?text=water").Body.String(), "In the texts", "deep <mark>water</mark>", "No title holds these words")
+	lacks(t, p.get("/admin/notes").Body.String(), "In the texts")
+	p.engine.err = errors.New("the engine is away")
+	body := p.get("/admin/notes?text=um").Body.String()
+	contains(t, body, "could not be loaded", "Select Pump")
+	lacks(t, body, "the engine is away")
 }
 
 // No session, another site's form, ids that nobody has.

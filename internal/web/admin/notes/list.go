@@ -9,6 +9,9 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
 
+// textHits is how many notes are shown for words in their texts.
+const textHits = 10
+
 // listView is one page of the list with the filters that made it.
 type listView struct {
 	flash  *ui.Flash
@@ -18,6 +21,8 @@ type listView struct {
 	notes  []corpus.Note
 	total  int
 	next   string
+	texts  []corpus.SearchHit // notes whose text holds the words
+	unread bool               // the texts could not be searched
 }
 
 func (s *Section) list(w http.ResponseWriter, r *http.Request) error {
@@ -46,6 +51,11 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	v.notes, v.total, v.next = page.Notes, page.Total, page.Next
 	v.flash = edge.TakeFlash(w, r)
+	if filter.Text != "" && filter.Cursor == "" && v.form.OK() {
+		// The list stands by itself when the search engine does not answer.
+		found, err := s.corpus.Search(r.Context(), corpus.SearchQuery{Text: filter.Text, Limit: textHits})
+		v.texts, v.unread = found.Hits, err != nil
+	}
 	status := http.StatusOK
 	if !v.form.OK() {
 		status = http.StatusUnprocessableEntity

@@ -30,6 +30,7 @@ type Corpus interface {
 	Get(ctx context.Context, id string) (corpus.Note, error)
 	Viewed(ctx context.Context, id string) error
 	List(ctx context.Context, f corpus.Filter) (corpus.NoteList, error)
+	Search(ctx context.Context, q corpus.SearchQuery) (corpus.SearchResults, error)
 	Tree(ctx context.Context) ([]corpus.TreeNode, error)
 	Ancestors(ctx context.Context, id string) ([]corpus.Crumb, error)
 	Backlinks(ctx context.Context, id string) ([]corpus.Crumb, error)

@@ -32,12 +32,21 @@ const base = "https://shelf.example"
 // panel is the section behind the real gate, over a database of its own.
 type panel struct {
 	*corpus.Domain
+	engine  *engine
 	handler http.Handler
 	cookie  *http.Cookie
 }
 
-// quiet is an engine that holds nothing.
-type quiet struct{ search.Engine }
+// engine finds what it was told, or fails.
+type engine struct {
+	search.Engine
+	found []search.Hit
+	err   error
+}
+
+func (e *engine) Search(context.Context, search.Query) (search.Results, error) {
+	return search.Results{Hits: e.found, Total: len(e.found)}, e.err
+}
 
 // stream answers with one event, as the bus would.
 type stream struct{}
@@ -52,7 +61,8 @@ func newPanel(t *testing.T) *panel {
 	t.Helper()
 	db := pgtest.New(t)
 	rec := events.NewRecorder(append(corpus.Types(), owner.Types()...), events.NewBell())
-	p := &panel{Domain: corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: quiet{}})}
+	told := &engine{}
+	p := &panel{Domain: corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: told}), engine: told}
 	root, err := url.Parse(base)
 	must(t, err)
 	e := edge.New(edge.Config{Assets: assets.New(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), BaseURL: root, Messages: notes.Messages()})
