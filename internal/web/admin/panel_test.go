@@ -27,6 +27,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/settings"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/webtest"
 )
 
@@ -42,7 +43,7 @@ type panel struct {
 func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 	t.Helper()
 	db := pgtest.New(t)
-	rec := bus.NewRecorder(append(owner.Types(), corpus.Types()...), bus.NewBell())
+	rec := bus.NewRecorder(append(append(owner.Types(), corpus.Types()...), webhookTypes()...), bus.NewBell())
 	o := owner.New(db, rec)
 	h := webtest.New(t, o, admin.Messages())
 	d := domain.New(domain.Sources{Jobs: q, Queue: q, Stream: s, DB: db})
@@ -55,6 +56,7 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 			Tasks:    tasks.New(d, h.Edge, admin.LivePath),
 			Periodic: periodic.New(d, admin.LivePath),
 			Events:   events.New(d, admin.LivePath),
+			Webhooks: webhooks.New(newHooks(t, db, rec, q), admin.LivePath),
 			Settings: settings.New(o, h.Gate),
 			Notes:    notes.New(corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: postgres.New(db), Ring: func() {}}), d, h.Edge),
 			Live:     hub,
@@ -140,7 +142,7 @@ func TestEveryRouteIsClosedToStrangersAndOtherSites(t *testing.T) {
 	seen := 0
 	err := chi.Walk(p.Router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		seen++
-		path := strings.NewReplacer("{id}", "12", "{name}", "known", "{batch}", "1").Replace(route)
+		path := strings.NewReplacer("{id}", "12", "{name}", "known", "{batch}", "1", "{event}", "1").Replace(route)
 		if method == http.MethodGet {
 			w := p.Stranger(webtest.Get(path))
 			if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/login?next=") {
