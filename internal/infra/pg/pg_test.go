@@ -56,20 +56,20 @@ func TestErrorAndPanicRollBackAndRunNoHook(t *testing.T) {
 	db := things(t)
 	hooked := false
 	broken := errors.New("broken")
-	run := func(end func() error) (err error, panicked any) {
+	run := func(end func() error) (panicked any, err error) {
 		defer func() { panicked = recover() }()
-		return pg.InTx(t.Context(), db, func(tx pg.Tx) error {
+		return nil, pg.InTx(t.Context(), db, func(tx pg.Tx) error {
 			tx.AfterCommit(func() { hooked = true })
 			if err := add(t, tx, "a"); err != nil {
 				return err
 			}
 			return end()
-		}), nil
+		})
 	}
-	if err, _ := run(func() error { return broken }); !errors.Is(err, broken) {
+	if _, err := run(func() error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
-	if _, p := run(func() error { panic("oh") }); p != "oh" {
+	if p, _ := run(func() error { panic("oh") }); p != "oh" {
 		t.Errorf("the panic became %v", p)
 	}
 	if n := count(t, db); n != 0 || hooked {

@@ -201,7 +201,7 @@ func TestOnlyThePasswordOpensTheDatabase(t *testing.T) {
 	defer stopped(t, c)
 	for _, role := range []string{appRole, adminRole} {
 		if conn, err := pgx.Connect(t.Context(), c.pm.url(role, "wrong", appDB)); err == nil {
-			conn.Close(t.Context())
+			_ = conn.Close(t.Context())
 			t.Errorf("the role %s was let in with a wrong password", role)
 		}
 	}

@@ -202,7 +202,7 @@ func (l layout) openLog() (*os.File, int64, error) {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written; the first error is the one to tell
 		return nil, 0, fmt.Errorf("look at PostgreSQL's log: %w", err)
 	}
 	return f, info.Size(), nil

@@ -41,8 +41,12 @@ func run(m *testing.M, checks []Check) (code int) {
 			}
 		}()
 		// Set in the environment because second processes that tests start need it as well.
-		os.Setenv(EnvURL, c.URL())
-		os.Setenv(EnvAdminURL, c.AdminURL())
+		for name, value := range map[string]string{EnvURL: c.URL(), EnvAdminURL: c.AdminURL()} {
+			if err := os.Setenv(name, value); err != nil {
+				fmt.Fprintln(os.Stderr, "pgtest:", err)
+				return 1
+			}
+		}
 	}
 	var after []func() error
 	for _, check := range checks {
