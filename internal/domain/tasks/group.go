@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 )
 
 // walkBound is how many tasks a count or grouping looks at: five pages.
@@ -44,6 +45,18 @@ func (d *Domain) CountMatching(ctx context.Context, q Query) (n Count, newest ID
 		return nil
 	})
 	return n, newest, err
+}
+
+// Oldest says since when the oldest of the newest 100 tasks in a state is
+// there; false when there is none.
+func (d *Domain) Oldest(ctx context.Context, s State) (since time.Time, found bool, err error) {
+	out, err := d.List(ctx, Query{States: []State{s}, Limit: 100})
+	for _, t := range out.Tasks {
+		if !found || t.CreatedAt.Before(since) {
+			since, found = t.CreatedAt, true
+		}
+	}
+	return since, found, err
 }
 
 // walk visits what q selects, newest first; more says that it stopped at most.

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Table is the size of one table and the rule that bounds it.
@@ -26,6 +27,9 @@ func bounds(table string) string {
 		return "14 days after settling; parked 30 days"
 	case "sessions", "setup_tokens", "login_failures":
 		return "pruned hourly"
+	}
+	if table == "notes" || table == "attachments" || strings.HasPrefix(table, "note_") || strings.HasPrefix(table, "search_") {
+		return "as long as you keep the notes; 90 days in the trash"
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func TestOverviewPutsWhatNeedsTheOwnerFirst(t *testing.T) {
 	q := known()
 	q.AllQueues = []jobs.QueueStatus{{Name: "index", Running: 1, Limit: 4}}
 	body := open(t, q, &taskstest.Stream{Size: bus.Backlog{Waiting: jobs.Count{N: 2000}}}).page(t, "/admin/")
-	holds(t, body, "Events are waiting to be handed over", "Tasks have failed for good", "2 tasks: 2 corpus.index", `href="/admin/tasks?state=discarded"`, "1 of 4", "owners")
+	holds(t, body, "Events are waiting to be handed over", "Tasks have failed for good", "2 tasks: 2 corpus.index", "of one kind; oldest", `href="/admin/tasks?state=discarded"`, "1 of 4", "owners")
 	if strings.Index(body, "Events are waiting") > strings.Index(body, "Tasks have failed") {
 		t.Error("what is stuck does not stand first")
 	}

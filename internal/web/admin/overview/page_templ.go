@@ -299,11 +299,11 @@ func figures(v view) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Figure("Retryable", bounded(v.counts.value.Total("retryable")), "", failing(v.counts.value, "retryable")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Figure("Retryable", bounded(v.counts.value.Total("retryable")), "", failing(v, "retryable")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Figure("Discarded", bounded(v.counts.value.Total("discarded")), "", failing(v.counts.value, "discarded")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Figure("Discarded", bounded(v.counts.value.Total("discarded")), "", failing(v, "discarded")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

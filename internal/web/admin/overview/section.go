@@ -55,6 +55,7 @@ type view struct {
 	counts part[tasks.OverviewOut]
 	events part[tasks.EventPage]
 	tables part[[]tasks.Table]
+	since  map[tasks.State]part[time.Time] // the oldest failure in a state
 	flash  *ui.Flash
 	live   string
 	now    time.Time
@@ -71,6 +72,13 @@ func (s *Section) Page(w http.ResponseWriter, r *http.Request) error {
 	v.events = load(ctx, s, "events", func(ctx context.Context) (tasks.EventPage, error) {
 		return s.tasks.ListEvents(ctx, tasks.EventQuery{Limit: recent})
 	})
+	v.since = map[tasks.State]part[time.Time]{}
+	for _, state := range []tasks.State{"retryable", "discarded"} {
+		v.since[state] = load(ctx, s, "oldest failures", func(ctx context.Context) (time.Time, error) {
+			since, _, err := s.tasks.Oldest(ctx, state)
+			return since, err
+		})
+	}
 	v.tables = load(ctx, s, "tables", s.tasks.Tables)
 	return edge.Render(w, r, http.StatusOK, page(v))
 }
@@ -104,20 +112,19 @@ func oldest(o tasks.OverviewOut, now time.Time) string {
 }
 
 // failing is what a count of failures adds in words.
-func failing(o tasks.OverviewOut, state tasks.State) string {
+func failing(v view, state tasks.State) string {
 	var kinds int
-	for _, k := range o.Kinds {
+	for _, k := range v.counts.value.Kinds {
 		if k.States[state].N > 0 {
 			kinds++
 		}
 	}
-	switch kinds {
-	case 0:
+	since := v.since[state].value
+	switch {
+	case kinds == 0 || since.IsZero():
 		return ""
-	case 1:
-		return "of one kind"
+	case kinds == 1:
+		return "of one kind; oldest " + ui.Relative(since, v.now)
 	}
-	return "of " + strconv.Itoa(kinds) + " kinds"
+	return "of " + strconv.Itoa(kinds) + " kinds; oldest " + ui.Relative(since, v.now)
 }
-
-func taskPage(state string) string { return "/admin/tasks?state=" + state }
