@@ -94,7 +94,7 @@ func assemble(ctx context.Context, p *program, need parts) (_ *app, err error) {
 	if err = a.queue(ctx, bell, modules, need); err != nil {
 		return nil, err
 	}
-	if a.ops, err = op.Collect(collect(modules, func(m domain.Module) []op.Op { return m.Ops })...); err != nil {
+	if a.ops, err = op.Collect(append(collect(modules, func(m domain.Module) []op.Op { return m.Ops }), a.statusOp())...); err != nil {
 		return nil, err
 	}
 	if need == partsForServing {

@@ -20,6 +20,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/api"
 	"github.com/gatehouse-hq/gatehouse/internal/web/assets"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/mcp"
 	"github.com/gatehouse-hq/gatehouse/internal/web/public"
 	"github.com/gatehouse-hq/gatehouse/internal/web/session"
 )
@@ -51,6 +52,9 @@ func (a *app) faces() (http.Handler, error) {
 			Notes:    notes.New(a.corpus, a.tasks, e),
 		}),
 		API:     api.New(e, gate, a.ops, a.owner.Bearer).Routes,
+		MCP: mcp.New(mcp.Config{
+			Ops: a.ops, Bearer: a.owner.Bearer, BaseURL: a.cfg.baseURL, Log: a.log, Version: version, RequestID: edge.RequestID,
+		}).Routes,
 		Public:  public.New(a.corpus, e, gate.Notice).Routes,
 		Ready:   a.ready,
 		Healthy: a.tasks.Healthy,

@@ -21,6 +21,7 @@ type Faces struct {
 	Assets *assets.Set
 	Admin  func(chi.Router) // behind the gate
 	API    func(chi.Router) // guards itself: session or token
+	MCP    func(chi.Router) // guards itself: token
 	Public func(chi.Router) // open to everyone
 
 	// Ready proves that the database answers and has the schema.
@@ -44,6 +45,7 @@ func New(f Faces) http.Handler {
 		r.MethodNotAllowed(f.Edge.NotFound().ServeHTTP)
 	})
 	f.API(r)
+	f.MCP(r)
 	f.Public(r)
 	r.NotFound(f.Edge.NotFound().ServeHTTP)
 	r.MethodNotAllowed(f.Edge.NotFound().ServeHTTP)

@@ -1,0 +1,177 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+)
+
+// call runs a tool. Whatever goes wrong is a tool error with words that a
+// model can act on, never a protocol error (field case F53).
+func (s *Server) call(ctx context.Context, t tool, caller op.Caller, arguments json.RawMessage) (result *sdk.CallToolResult) {
+	defer func() {
+		if cause := recover(); cause != nil { // the SDK calls us in a goroutine of its own: it would end the program
+			s.Log.ErrorContext(ctx, "tool panicked", "request_id", s.RequestID(ctx), "tool", t.shown.Name, "panic", cause, "stack", string(debug.Stack()))
+			result = s.ours(ctx)
+		}
+	}()
+	fields, err := check(t, arguments)
+	if err != nil {
+		return s.explain(ctx, t, err)
+	}
+	answer, err := s.run(ctx, t, caller, fields)
+	if err != nil {
+		return s.explain(ctx, t, err)
+	}
+	answer, err = bound(answer, maxResult)
+	if err != nil {
+		return s.explain(ctx, t, err)
+	}
+	return &sdk.CallToolResult{StructuredContent: answer, Content: []sdk.Content{delimited(answer), s.link(t, fields)}}
+}
+
+// check refuses what no operation has to see.
+func check(t tool, arguments json.RawMessage) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if len(arguments) > 0 {
+		if err := json.Unmarshal(arguments, &fields); err != nil {
+			return nil, op.Invalidf("", "The arguments must be one JSON object.")
+		}
+	}
+	if fields == nil { // "null"
+		fields = map[string]json.RawMessage{}
+	}
+	if _, applies := fields[planID]; !applies || !t.op.Planned() {
+		for _, name := range t.op.In.Required {
+			if _, given := fields[name]; !given {
+				return nil, op.Invalidf(name, "is missing; it is required")
+			}
+		}
+	}
+	var limit float64
+	if json.Unmarshal(fields["limit"], &limit) == nil && limit > maxLimit {
+		return nil, op.Invalidf("limit", "at most %d; page on with the cursor", maxLimit)
+	}
+	return fields, nil
+}
+
+// run does what was asked, or, of what takes a plan, makes or applies one.
+func (s *Server) run(ctx context.Context, t tool, caller op.Caller, fields map[string]json.RawMessage) (json.RawMessage, error) {
+	if !t.op.Planned() {
+		return s.do(ctx, t, fields)
+	}
+	id, applies := fields[planID]
+	delete(fields, planID)
+	asked, err := spelled(fields)
+	if err != nil {
+		return nil, fmt.Errorf("spell the arguments: %w", err)
+	}
+	if !applies {
+		return s.plan(ctx, t, caller, asked)
+	}
+	var name string
+	if json.Unmarshal(id, &name) != nil {
+		return nil, op.Invalidf(planID, "must be the text that the plan gave")
+	}
+	frozen, err := s.plans.take(name, caller.Token, t.op.Name, asked)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.op.Run(ctx, frozen)
+	if err != nil {
+		return nil, err
+	}
+	result, err := t.op.Encode(out)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]json.RawMessage{"result": result})
+}
+
+func (s *Server) do(ctx context.Context, t tool, fields map[string]json.RawMessage) (json.RawMessage, error) {
+	in, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encode the arguments: %w", err)
+	}
+	out, err := t.op.Run(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return t.op.Encode(out)
+}
+
+func (s *Server) plan(ctx context.Context, t tool, caller op.Caller, asked string) (json.RawMessage, error) {
+	preview, frozen, err := t.op.Plan(ctx, json.RawMessage(asked))
+	if err != nil {
+		return nil, err
+	}
+	kept := s.plans.keep(keptPlan{token: caller.Token, op: t.op.Name, asked: asked, frozen: frozen})
+	return json.Marshal(map[string]shownPlan{"plan": {
+		PlanID: kept.id, Preview: preview, ExpiresAt: kept.expires,
+		Next: "Nothing has been done. To do it, call " + t.shown.Name + " again with the same arguments and this plan_id.",
+	}})
+}
+
+// explain makes a tool error of err. Faults of ours are logged here, and their
+// text never leaves.
+func (s *Server) explain(ctx context.Context, t tool, err error) *sdk.CallToolResult {
+	if said := sentences(err); len(said) > 0 {
+		return failed(strings.Join(append(said, fix(op.CodeOf(err), t)...), "\n"))
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return failed("The call was cancelled. Look whether it had an effect before you repeat it.")
+	case pg.Unavailable(err) || pg.DiskFull(err):
+		return failed("The database did not answer, or has no room. Try again in a moment.")
+	}
+	s.Log.ErrorContext(ctx, "tool failed", "request_id", s.RequestID(ctx), "tool", t.shown.Name, "error", err)
+	return s.ours(ctx)
+}
+
+func (s *Server) ours(ctx context.Context) *sdk.CallToolResult {
+	return failed("The fault is on the server's side and has been logged as request " + s.RequestID(ctx) + ". Try once more; if it stays, tell the owner.")
+}
+
+// sentences are the words for a person in err, one for each field at fault.
+func sentences(err error) []string {
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) {
+		var out []string
+		for _, one := range many.Unwrap() {
+			out = append(out, sentences(one)...)
+		}
+		return out
+	}
+	var e *op.Error
+	if errors.As(err, &e) {
+		return []string{e.Error()}
+	}
+	return nil
+}
+
+// fix says what to do about it.
+func fix(code op.Code, t tool) []string {
+	switch code {
+	case op.Invalid, op.TooLarge:
+		return []string{"Correct the argument and call " + t.shown.Name + " again; its schema says what is allowed."}
+	case op.NotFound:
+		return []string{"List them to see what there is."}
+	case op.Conflict:
+		return []string{"Read it again and decide from what it is now."}
+	case op.TooMany, op.Unavailable:
+		return []string{"Wait a moment and try again."}
+	}
+	return nil
+}
+
+func failed(text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+}

@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+)
+
+// maxLimit is the most entries that one call may ask for.
+const maxLimit = 100
+
+// planID is the argument that applies a plan.
+const planID = "plan_id"
+
+// tool is an operation as clients see it.
+type tool struct {
+	op    op.Op
+	shown *sdk.Tool
+}
+
+func newTool(o op.Op) tool {
+	description := o.Description
+	if o.Planned() {
+		description += " The first call changes nothing and answers with a plan; call again with the same arguments and its plan_id to do it."
+	}
+	destructive := o.Planned() || o.Class == op.Credential
+	outside := o.Class == op.Egress
+	return tool{op: o, shown: &sdk.Tool{
+		Name:         strings.ReplaceAll(o.Name, ".", "_"),
+		Title:        o.Title,
+		Description:  description,
+		InputSchema:  inputSchema(o),
+		OutputSchema: outputSchema(o),
+		Annotations: &sdk.ToolAnnotations{
+			Title: o.Title, ReadOnlyHint: o.Class == op.Read, IdempotentHint: o.Idempotent || o.Class == op.Read,
+			DestructiveHint: &destructive, OpenWorldHint: &outside,
+		},
+	}}
+}
+
+func inputSchema(o op.Op) *jsonschema.Schema {
+	in := o.In.CloneSchemas()
+	in.Properties = maps.Clone(in.Properties)
+	if limit, ok := in.Properties["limit"]; ok {
+		bounded := *limit
+		bounded.Minimum, bounded.Maximum = number(0), number(maxLimit)
+		in.Properties["limit"] = &bounded
+	}
+	if o.Planned() {
+		in.Properties[planID] = &jsonschema.Schema{Type: "string", Description: "left out: nothing is done, and a plan is answered; a plan's id: that plan is applied"}
+	}
+	return in
+}
+
+func number(n float64) *float64 { return &n }
+
+// outputSchema is the operation's own, or, for what takes a plan, an object
+// that holds either the plan or the operation's result.
+func outputSchema(o op.Op) *jsonschema.Schema {
+	out := o.Out.CloneSchemas()
+	if o.Planned() {
+		out = &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"plan": planSchema(), "result": out}}
+	}
+	out.Properties = maps.Clone(out.Properties)
+	if out.Properties == nil {
+		out.Properties = map[string]*jsonschema.Schema{}
+	}
+	out.Properties[truncated] = &jsonschema.Schema{Type: "string", Description: "present when the result was too large: what was left out, and how to get it"}
+	return out
+}
+
+func planSchema() *jsonschema.Schema {
+	text := func(description string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Description: description}
+	}
+	return &jsonschema.Schema{
+		Type:     "object",
+		Required: []string{planID, "summary", "count", "sample", "expires_at", "next"},
+		Properties: map[string]*jsonschema.Schema{
+			planID:       text("give it back to apply the plan"),
+			"summary":    text("what would happen"),
+			"count":      {Type: "integer", Description: "how many things would be touched"},
+			"at_least":   {Type: "boolean", Description: "the count is a lower bound"},
+			"sample":     {Type: "array", Items: text(""), Description: "some of them"},
+			"expires_at": text("when the plan is forgotten"),
+			"next":       text("how to apply it"),
+		},
+	}
+}
