@@ -62,8 +62,12 @@ func TestPrivateNotesAreNowhere(t *testing.T) {
 	}
 	equal(t, http.StatusOK, s.get(t, "/files/"+file+"/payslip.png").Code, "the picture of a public note")
 
-	_, err = s.Unpublish(t.Context(), ids)
+	hidden, err := s.Unpublish(t.Context(), ids)
 	must(t, err)
+	for i := range s.engine.found { // an index that lags must not be what keeps them out
+		at := slices.IndexFunc(hidden, func(n corpus.Note) bool { return n.ID == s.engine.found[i].ID })
+		s.engine.found[i].Version = hidden[at].Version
+	}
 	for _, path := range paths {
 		for _, headers := range [][]string{nil, {"If-None-Match", tags[path]}, {"If-None-Match", "*"}} {
 			w := s.get(t, path, headers...)
