@@ -169,7 +169,7 @@ func (l *line) begin(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	wait := l.next.Sub(time.Now())
+	wait := time.Until(l.next)
 	l.mu.Unlock()
 	if wait > 0 && !sleep(ctx, wait) {
 		l.leave(0)
