@@ -95,9 +95,9 @@ func named(list, name string) bool {
 	return false
 }
 
-// measure runs one scenario on a database of its own, at most two minutes.
+// measure runs one scenario on a database of its own, at most a minute and a half.
 func measure(ctx context.Context, cluster *pgtest.Cluster, sc scenario, workers int, sql bool) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	s, err := open(ctx, cluster, workers)
 	if err != nil {

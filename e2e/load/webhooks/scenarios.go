@@ -28,11 +28,15 @@ func (s *site) throughput(ctx context.Context, n, endpoints int, shared bool) (s
 	}
 	for i := range endpoints {
 		if err := s.sink.Wait(ctx, fmt.Sprintf("h%d", i), each); err != nil {
-			return "", fmt.Errorf("hook %d has %d of %d: %w", i, s.sink.Count(fmt.Sprintf("h%d", i)).Requests, each, err)
+			return "", fmt.Errorf("hook %d has %d of %d, and the queue %s: %w", i, s.sink.Count(fmt.Sprintf("h%d", i)).Requests, each, s.queue(), err)
 		}
 	}
 	took := time.Since(started)
 	total := each * endpoints
+	var fanned time.Time
+	if err := s.db.QueryRow(ctx, `select max(created_at) from webhook_deliveries`).Scan(&fanned); err != nil {
+		return "", err
+	}
 	repeats, most := 0, 0
 	for i := range endpoints {
 		c := s.sink.Count(fmt.Sprintf("h%d", i))
@@ -43,8 +47,9 @@ func (s *site) throughput(ctx context.Context, n, endpoints int, shared bool) (s
 		return "", err
 	}
 	calls, err := s.statements(ctx)
-	return fmt.Sprintf("%6.0f deliveries/s  %.2f statements each  %d repeated  %d at once for one endpoint  %s", float64(total)/took.Seconds(),
-		float64(calls)/float64(total), repeats, most, rss()), err
+	return fmt.Sprintf("%6.0f deliveries/s  %.2f statements each  %d repeated  %d at once for one endpoint  fan-out done after %s of %s  %s", float64(total)/took.Seconds(),
+		float64(calls)/float64(total), repeats, most,
+		fanned.Sub(started).Round(time.Millisecond), took.Round(time.Millisecond), rss()), err
 }
 
 // settled waits until no delivery is open.

@@ -229,6 +229,18 @@ func (s *site) jobUpdates(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
+// queue tells what is left in the queue, for a scenario that did not end.
+func (s *site) queue() (text string) {
+	err := s.db.QueryRow(context.Background(), `
+select coalesce(string_agg(format('%s %s %s: %s, due in %s to %s', kind, queue, state, n, soonest, latest), '; '), 'is empty') from (
+  select kind, queue, state, count(*) n, date_trunc('milliseconds', min(scheduled_at) - clock_timestamp()) soonest, date_trunc('milliseconds', max(scheduled_at) - clock_timestamp()) latest
+  from river.river_job where finalized_at is null group by 1, 2, 3) q`).Scan(&text)
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
 func heap() string {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

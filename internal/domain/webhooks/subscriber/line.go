@@ -40,7 +40,6 @@ type line struct {
 	turn      *place
 	since     time.Time     // when the turn began
 	pace      time.Duration // what one delivery takes; 0 before the first
-	paced     int           // how many deliveries pace is made of
 	gap       time.Duration // least time between two starts, by max_per_second
 	next      time.Time     // earliest next start, by gap
 	notBefore time.Time     // the receiver's wish
@@ -97,14 +96,18 @@ func (l *line) refuses(now time.Time) (base time.Duration, later bool) {
 	case l.lease != nil && l.lease.Wanted() > yieldAfter:
 		return yieldAfter, true
 	}
+	ahead := l.ahead(now)
+	return ahead, ahead > lineWorth && (ahead > slowest || len(l.waiting) > 0)
+}
+
+// ahead is how long a job that comes now would wait.
+func (l *line) ahead(now time.Time) time.Duration {
 	per := l.per()
 	ahead := time.Duration(len(l.waiting)) * per
 	if l.turn != nil {
-		ahead += max(per, now.Sub(l.since))
-	} else {
-		ahead += max(l.next.Sub(now), 0)
+		return ahead + max(per, now.Sub(l.since))
 	}
-	return ahead, ahead > lineWorth && (ahead > slowest || len(l.waiting) > 0)
+	return ahead + max(l.next.Sub(now), 0)
 }
 
 // per is what one delivery takes, by the receiver's pace or the owner's limit.
@@ -276,7 +279,6 @@ func (l *line) learnPace(took time.Duration) {
 	if took <= 0 {
 		return
 	}
-	l.paced++
 	switch {
 	case l.pace == 0:
 		l.pace = took

@@ -92,21 +92,19 @@ func (ls *lines) all() []*line {
 	return out
 }
 
-// Deep is a backlog worth this much, at an endpoint whose deliveries take at least slow each. The backlog of a fast one is
-// drained best by as many workers as there are, whatever its length.
 const (
+	// deepWorth is how much a backlog must be worth for its deliveries to be spread at once, and deepLine how full the line
+	// must be: a line that is not full is held up by this machine, not by its receiver, and drains best with all workers.
 	deepWorth = time.Second
-	slow      = 3 * time.Millisecond
-	// knownPace is how many deliveries it takes to know a receiver's pace: the first ones open connections.
-	knownPace = 8
+	deepLine  = lineWorth * 4 / 5
 )
 
-// deep is how long the endpoint's backlog will take if it is deep, else 0.
+// deep is the time over which new deliveries are spread, or 0 if they may come at once.
 func (l *line) deep(ctx context.Context) time.Duration {
 	l.mu.Lock()
-	per, known := l.per(), l.paced >= knownPace
+	full := l.ahead(time.Now()) >= deepLine
 	l.mu.Unlock()
-	if per < slow || !known {
+	if !full {
 		return 0
 	}
 	if d := l.drain(ctx); d > deepWorth {

@@ -1,0 +1,49 @@
+package subscriber_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	"github.com/gatehouse-hq/gatehouse/mock-stack/sink"
+)
+
+// The owner's limit holds also for a burst.
+func TestMaxPerSecond(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	if _, err := h.domain.Create(t.Context(), webhooks.CreateIn{URL: h.hook + "a", EventTypes: []string{"thing.made"}, MaxPerSecond: 10}); err != nil {
+		t.Fatal(err)
+	}
+	h.happen(15, "thing.made", `{}`)
+	got := h.arrives("a", 15)
+	for i := 1; i < len(got); i++ {
+		// A sender that was late with one may not make up for it; what is measured here is arrival, which jitters.
+		if gap := got[i].ReceivedAt.Sub(got[i-1].ReceivedAt); gap < 20*time.Millisecond {
+			t.Errorf("request %d came %s after the one before", i+1, gap)
+		}
+	}
+	if took := got[14].ReceivedAt.Sub(got[0].ReceivedAt); took < 1300*time.Millisecond {
+		t.Errorf("15 requests within %s", took)
+	}
+}
+
+// A backlog at a slow receiver is drained one at a time, without a storm of snoozes.
+func TestBacklogWithoutAStorm(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.sink.SetPlan("a", sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Delay: sink.Duration(20 * time.Millisecond)}}})
+	h.endpoint("a")
+	const n = 200
+	h.happen(n, "thing.made", `{}`)
+	h.arrives("a", n)
+	if c := h.sink.Count("a"); c.MaxInFlight != 1 || c.DistinctIDs != n || c.Requests != n {
+		t.Errorf("%+v", c)
+	}
+	var snoozes int
+	err := h.db.QueryRow(context.Background(), `select coalesce(sum((metadata ->> 'snoozed')::int), 0) from river.river_job where kind = 'webhook.deliver'`).Scan(&snoozes)
+	if err != nil || snoozes > 6*n {
+		t.Errorf("%d snoozes for %d deliveries, %v", snoozes, n, err)
+	}
+}
