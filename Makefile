@@ -47,6 +47,7 @@ e2e:
 # Figures of the built binary, with a PostgreSQL that keeps its promises on disk. Prints tables, judges nothing.
 bench:
 	go run ./scripts/testcluster -durable -- go run ./e2e/load/spine
+	go run ./e2e/load/webhooks
 
 fmt:
 	gofmt -w cmd internal mock-stack scripts e2e

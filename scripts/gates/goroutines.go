@@ -37,7 +37,7 @@ func startsGoroutine(f goFile, n ast.Node) bool {
 	case *ast.GoStmt:
 		return true
 	case *ast.CallExpr:
-		if f.selects(s.Fun, "time", "AfterFunc") || f.selects(s.Fun, "context", "AfterFunc") {
+		if f.selects(s.Fun, "time", "AfterFunc") {
 			return true
 		}
 		selector, ok := s.Fun.(*ast.SelectorExpr)

@@ -30,18 +30,18 @@ type gate struct {
 // gates lists every rule; scripts/check-<name>.sh exists for each.
 func gates() []gate {
 	return []gate{
-		{"deps", "packages", 1, checkDeps},
-		{"queue-behind-port", "packages", 1, checkQueueBehindPort},
-		{"side-effects-behind-bus", "packages", 1, checkSideEffects},
-		{"retry-only-in-jobs", "Go files", 1, checkRetry},
-		{"tx-only-via-pg", "Go files", 1, checkTransactions},
-		{"no-bare-goroutine", "Go files", 1, checkGoroutines},
-		{"periodic-via-jobs", "Go files", 1, checkTickers},
-		{"table-event-policy", "tables", 1, checkTablePolicy},
-		{"events", "event types", 1, checkEvents},
-		{"csp", "views", 1, checkCSP},
-		{"size", "files", 1, checkSize},
-		{"make-targets", "paths and targets", 1, checkMakeTargets},
+		{"deps", "packages", 40, checkDeps},
+		{"queue-behind-port", "packages", 40, checkQueueBehindPort},
+		{"side-effects-behind-bus", "packages", 40, checkSideEffects},
+		{"retry-only-in-jobs", "Go files", 350, checkRetry},
+		{"tx-only-via-pg", "Go files", 350, checkTransactions},
+		{"no-bare-goroutine", "Go files", 350, checkGoroutines},
+		{"periodic-via-jobs", "Go files", 350, checkTickers},
+		{"table-event-policy", "tables", 15, checkTablePolicy},
+		{"events", "event types", 5, checkEvents},
+		{"csp", "views", 30, checkCSP},
+		{"size", "files", 400, checkSize},
+		{"make-targets", "paths and targets", 30, checkMakeTargets},
 	}
 }
 

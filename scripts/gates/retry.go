@@ -71,26 +71,20 @@ func retryLoop(f goFile, n ast.Node) string {
 	}
 	why := ""
 	for _, part := range header {
-		visit(part, func(n ast.Node) {
+		ast.Inspect(part, func(n ast.Node) bool {
 			if name, ok := n.(*ast.Ident); ok && retryName.MatchString(name.Name) {
 				why = "a loop counts " + name.Name
 			}
+			_, call := n.(*ast.CallExpr)
+			return !call // len(attempts) walks a list
 		})
 	}
-	visit(body, func(n ast.Node) {
+	ast.Inspect(body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if ok && f.selects(call.Fun, "time", "Sleep") {
 			why = "a loop sleeps"
 		}
-	})
-	return why
-}
-
-func visit(n ast.Node, see func(ast.Node)) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if n != nil {
-			see(n)
-		}
 		return true
 	})
+	return why
 }
