@@ -105,37 +105,73 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	for i, w := range asked.words {
 		patterns[i] = like(w)
 	}
-	rows, err := e.db.Query(ctx, `
-with found as (
-	select id, title, body, updated_at, version,
+	err := pg.InTx(ctx, e.db, func(tx pg.Tx) error {
+		// A word that most notes hold makes the planner read the table, terms and
+		// all, instead of the index: it does not know what unpacking them costs.
+		if _, err := tx.Exec(ctx, `set local enable_seqscan = off`); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, searchSQL, asked.tsquery, patterns, q.PublishedOnly, asked.whole, strings.TrimPrefix(like(asked.whole), "%"),
+			min(max(q.Limit, 1), 100), max(q.Offset, 0), verified, ranked)
+		if err != nil {
+			return err
+		}
+		return read(rows, asked.words, &res)
+	})
+	if err != nil {
+		return search.Results{Hits: []search.Hit{}}, fmt.Errorf("search: %w", err)
+	}
+	return res, nil
+}
+
+// Of a word that very many notes hold, the first hits by class and last change
+// are verified, and of these again the first compared by density. Those beyond
+// verified are neither shown nor counted (search.Results.Total).
+const (
+	verified = 1000
+	ranked   = 300
+)
+
+// searchSQL reads only names and tags of all that the terms propose, and texts
+// and terms, which are large and packed, of the verified ones.
+const searchSQL = `
+with proposed as materialized (
+	select id, updated_at,
 		case when names[1] = $4 then 100
 			when $4 = any(names) then 80
 			when names[1] like $5 then 40
 			when names[1] like all($2) then 25
 			when array_to_string(names, ' ') like all($2) then 20
-			else 0 end
-		+ 10 * ts_rank('{0.1, 0.2, 0.6, 1.0}', terms, $1::tsquery, 1) as score
+			else 0 end as class,
+		lower(array_to_string(tags, ' ')) like all($2) as tagged
 	from search_documents
-	where terms @@ $1::tsquery and folded like all($2) and (published or not $3))
+	where terms @@ $1::tsquery and (published or not $3)
+), near as (
+	select id, class, row_number() over (order by class desc, tagged desc, updated_at desc, id) as n
+	from proposed order by n limit $8
+), found as (
+	select d.id, d.title, d.body, d.updated_at, d.version,
+		near.class + case when n <= $9 then 10 * ts_rank('{0.1, 0.2, 0.6, 1.0}', d.terms, $1::tsquery, 1) else 0 end as score
+	from near join search_documents d using (id)
+	where d.folded like all($2)
+)
 select id::text, title, body, version, score, count(*) over () from found
 order by score desc, updated_at desc, id
-limit $6 offset $7`,
-		asked.tsquery, patterns, q.PublishedOnly, asked.whole, strings.TrimPrefix(like(asked.whole), "%"),
-		min(max(q.Limit, 1), 100), max(q.Offset, 0))
-	if err != nil {
-		return res, fmt.Errorf("search: %w", err)
-	}
+limit $6 offset $7`
+
+func read(rows pgx.Rows, words []string, res *search.Results) error {
+	res.Hits, res.Total = []search.Hit{}, 0
 	defer rows.Close()
 	for rows.Next() {
 		var h search.Hit
 		var title, body string
 		if err := rows.Scan(&h.ID, &title, &body, &h.Version, &h.Score, &res.Total); err != nil {
-			return res, fmt.Errorf("search: %w", err)
+			return err
 		}
-		h.Title, h.Excerpt = marked(title, asked.words), excerpt(body, asked.words)
+		h.Title, h.Excerpt = marked(title, words), excerpt(body, words)
 		res.Hits = append(res.Hits, h)
 	}
-	return res, rows.Err()
+	return rows.Err()
 }
 
 func orEmpty(s []string) []string {
