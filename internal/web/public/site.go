@@ -44,6 +44,7 @@ type Site struct {
 	index  kept[[]corpus.TreeNode]
 	tagged kept[[]corpus.TagCount]
 	feed   kept[[]entry]
+	mapped kept[[]byte]
 }
 
 // New returns the public face. notice puts the owner into the context of a request that is theirs, and lets

@@ -2,6 +2,7 @@ package public
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"net/http"
@@ -17,7 +18,17 @@ const sitemapLimit = 50_000
 var errSitemapFull = errors.New("the sitemap is full")
 
 func (s *Site) sitemap(w http.ResponseWriter, r *http.Request) error {
-	base := ui.EnvFrom(r.Context()).Site.BaseURL
+	body, err := s.mapped.get(r.Context(), s.notes.PublicStamp, s.drawMap)
+	if err != nil {
+		return err
+	}
+	edge.WriteRevalidated(w, r, "application/xml; charset=utf-8", body)
+	return nil
+}
+
+// drawMap writes the sitemap.
+func (s *Site) drawMap(ctx context.Context) ([]byte, error) {
+	base := ui.EnvFrom(ctx).Site.BaseURL
 	var out bytes.Buffer
 	out.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
 	n := 0
@@ -38,15 +49,14 @@ func (s *Site) sitemap(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, address := range []string{"/", "/wiki/", "/writing/", "/tags/"} {
 		if err := add(address, time.Time{}); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := s.notes.PublicSitemap(r.Context(), add); err != nil && !errors.Is(err, errSitemapFull) {
-		return err
+	if err := s.notes.PublicSitemap(ctx, add); err != nil && !errors.Is(err, errSitemapFull) {
+		return nil, err
 	}
 	out.WriteString("</urlset>\n")
-	edge.WriteRevalidated(w, r, "application/xml; charset=utf-8", out.Bytes())
-	return nil
+	return out.Bytes(), nil
 }
 
 func (s *Site) robots(w http.ResponseWriter, r *http.Request) error {
