@@ -188,9 +188,11 @@ test.describe.serial('tasks', () => {
   })
 
   test('an open list says that there are new tasks, and does not jump', async ({ ownerPage: page, operation }) => {
-    await page.goto('/admin/tasks')
+    await write(operation, 'Jasmine')
+    const listening = page.waitForResponse(/\/admin\/live/)
+    await page.goto('/admin/tasks?kind=corpus.index')
     const before = await page.locator('tbody tr').first().innerText()
-    await page.waitForRequest(/\/admin\/live/, { timeout: 5_000 }).catch(() => undefined)
+    await listening
     await write(operation, 'Iris')
     await expect(page.getByRole('link', { name: /\d+ new/ })).toBeVisible({ timeout: 10_000 })
     expect(await page.locator('tbody tr').first().innerText()).toBe(before)

@@ -87,7 +87,7 @@ func read(t *testing.T, s *httptest.Server, last string) reader {
 	out := make(chan message, 100)
 	go func() {
 		defer close(out)
-		defer answer.Body.Close()
+		defer func() { _ = answer.Body.Close() }()
 		var m message
 		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 			name, value, _ := strings.Cut(lines.Text(), ": ")

@@ -30,7 +30,7 @@ func TestLiveUpdatesPassTheWholeChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	lines := bufio.NewScanner(answer.Body)
 	wait := func(event string) {
 		t.Helper()
