@@ -344,7 +344,7 @@ func TestTheLogIsFilteredAndSentAgain(t *testing.T) {
 	one := p.delivery(t, e.ID, domain.Failed, "thing.made", "thing://one")
 	two := p.delivery(t, e.ID, domain.Delivered, "thing.broken", "thing://two")
 	p.attempt(t, e.ID, two, "delivered", 200, "thanks")
-	holds(t, p.page(t, at), "thing://one", "thing://two", "500 · answered 500", "Deliver all failed again", "100.0 %", "12 ms / 12 ms", "Show the numbers")
+	holds(t, p.page(t, at), "thing://one", "thing://two", "500 · answered 500", "Deliver all failed again", "100.0 %", "12 ms", "1 attempt<", "Show the numbers")
 	holds(t, p.page(t, "/admin/webhooks"), "100.0 %", "12 ms / 12 ms")
 	for query, want := range map[string]bool{"state=failed": true, "state=delivered": false, "type=thing.made": true, "type=*.broken": false, "since=2001-01-01T00:00": true, "since=2999-01-01T00:00": false} {
 		if got := strings.Contains(p.page(t, at+"?"+query), "thing://one"); got != want {

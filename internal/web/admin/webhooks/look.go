@@ -98,6 +98,13 @@ func latency(h webhooks.Health) string {
 	return millis(h.P50MS) + " / " + millis(h.P95MS)
 }
 
+func attemptsWord(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return ui.Count(n) + " attempts"
+}
+
 func limit(n int) string {
 	if n == 0 {
 		return "no limit"

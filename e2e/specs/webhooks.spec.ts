@@ -1,0 +1,171 @@
+import { Webhook } from 'standardwebhooks'
+import { expect, inspect, test, watched, type Page } from '../harness/test.ts'
+import type { MockStack } from '../harness/mockstack.ts'
+
+type Operation = <Answer = any>(name: string, input?: unknown) => Promise<Answer>
+type Received = { headers: Record<string, string[]>; body: string; status: number }
+type Told = { type: string; id: string; subject: string; data: Record<string, unknown> }
+
+// What came to a receiver, oldest first.
+const received = (mockStack: MockStack) => mockStack.control<Received[]>('GET', 'sink/garden/received')
+
+// The official library decides whether a request is genuine, on the bytes as they came.
+function verified(secret: string, request: Received): Told {
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, values]) => [name.toLowerCase(), values[0] ?? '']))
+  return new Webhook(secret).verify(Buffer.from(request.body, 'base64').toString('utf8'), headers) as Told
+}
+
+async function publish(operation: Operation, title: string): Promise<void> {
+  await operation('corpus.create', { genre: 'wiki', title, body: `${title} grows here, privately worded.`, published: true })
+}
+
+// Waits until the receiver has got so many requests about a subject.
+async function heard(mockStack: MockStack, secret: string, subject: string, times: number): Promise<Received[]> {
+  let about: Received[] = []
+  await expect(async () => {
+    about = (await received(mockStack)).filter((request) => verified(secret, request).subject === subject)
+    expect(about).toHaveLength(times)
+  }).toPass({ timeout: 30_000 })
+  return about
+}
+
+// Looks again until the page shows the text, as a person without live updates would.
+async function until(page: Page, path: string, text: string): Promise<void> {
+  await expect(async () => {
+    await page.goto(path)
+    await expect(page.getByText(text).first()).toBeVisible({ timeout: 500 })
+  }).toPass({ timeout: 30_000 })
+}
+
+const row = (page: Page, subject: string) => page.locator('tbody tr', { hasText: subject })
+
+test.describe.serial('webhooks', () => {
+  // Looking at a page in four shapes takes its time.
+  test.describe.configure({ timeout: 180_000 })
+
+  let secret = ''
+  let endpoint = ''
+
+  test('an empty page says what would be here', async ({ ownerPage: page }) => {
+    await page.goto('/admin/webhooks')
+    await expect(page.getByText('Nobody listens yet')).toBeVisible()
+    await inspect(page, 'webhooks-empty')
+  })
+
+  test('each mistake stands at its field, and what was typed stays', async ({ ownerPage: page }) => {
+    watched(page).allow(/422/)
+    await page.goto('/admin/webhooks/new')
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://10.0.0.1/hook')
+    await page.getByLabel('Name', { exact: true }).fill('Kept')
+    await page.getByLabel('Extra headers').fill('no colon here')
+    await page.getByRole('button', { name: 'Create endpoint' }).click()
+    await expect(page.locator('#f-url-error')).toContainText('refused')
+    await expect(page.locator('#f-event_types-error')).toContainText('Choose at least one')
+    await expect(page.locator('#f-headers-error')).toContainText('Line 1 has no colon')
+    await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Kept')
+    await expect(page.getByLabel('Extra headers')).toHaveValue('no colon here')
+    await inspect(page, 'webhook-form-wrong')
+  })
+
+  test('a new endpoint shows its secret once, and a test its answer', async ({ ownerPage: page, mockStack }) => {
+    await page.goto('/admin/webhooks/new')
+    await page.getByRole('textbox', { name: 'Address' }).fill(`${mockStack.hook('garden')}?token=kept-to-ourselves`)
+    await page.getByLabel('Name', { exact: true }).fill('Garden shop')
+    await page.getByRole('checkbox', { name: 'All of corpus.note' }).check()
+    await page.getByRole('button', { name: 'Create endpoint' }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Keep this secret now')
+    secret = (await page.getByRole('group', { name: 'signing secret' }).textContent()) ?? ''
+    expect(secret).toMatch(/^whsec_/)
+    await page.getByText('Node', { exact: true }).click()
+    await expect(page.getByText('from "standardwebhooks"')).toBeVisible()
+    await inspect(page, 'webhook-secret')
+
+    await page.getByRole('button', { name: 'Send test' }).click()
+    await expect(page.getByText('200 OK').first()).toBeVisible({ timeout: 20_000 })
+    endpoint = new URL(page.url()).pathname
+    await expect(page.locator('body')).not.toContainText('kept-to-ourselves')
+    await expect(page.locator('body')).not.toContainText(secret)
+    const [told] = await received(mockStack)
+    expect(verified(secret, told!).type).toBe('webhook.test')
+  })
+
+  test('a published note is heard, genuine, and without its text', async ({ ownerPage: page, operation, mockStack }) => {
+    await publish(operation, 'Grün <b>\u2028')
+    let about: Received[] = []
+    await expect(async () => {
+      about = (await received(mockStack)).filter((request) => verified(secret, request).type === 'corpus.note.changed')
+      expect(about.length).toBeGreaterThan(0)
+    }).toPass({ timeout: 30_000 })
+    const told = verified(secret, about[0]!)
+    expect(about[0]!.headers['Webhook-Id']).toEqual([told.id])
+    expect(Buffer.from(about[0]!.body, 'base64').toString('utf8')).not.toContain('privately worded')
+
+    await until(page, endpoint, told.subject)
+    await expect(row(page, told.subject)).toContainText('delivered')
+    await expect(page.getByText('100.0 %').first()).toBeVisible()
+    await inspect(page, 'webhook-endpoint')
+    await row(page, told.subject).getByRole('link').click()
+    await expect(page.getByRole('group', { name: 'signed bytes' })).toHaveText(Buffer.from(about[0]!.body, 'base64').toString('utf8'))
+    await page.getByText('As a curl command').click()
+    await expect(page.getByRole('group', { name: 'curl command' })).not.toContainText(secret)
+    await inspect(page, 'webhook-delivery')
+    await page.goto('/admin/webhooks')
+    await expect(row(page, 'Garden shop')).toContainText('100.0 %')
+    await inspect(page, 'webhooks-filled')
+  })
+
+  test('what is selected is delivered again under the same id', async ({ ownerPage: page, operation, mockStack }) => {
+    await publish(operation, 'Rhubarb')
+    await heard(mockStack, secret, 'wiki://rhubarb', 1)
+    await until(page, `${endpoint}?state=delivered`, 'wiki://rhubarb')
+    await row(page, 'wiki://rhubarb').getByRole('checkbox').check()
+    await page.locator('.bulk').getByRole('button', { name: 'Deliver again' }).click()
+    await expect(page.getByText('The delivery is sent again')).toBeVisible()
+    expect(new URL(page.url()).search).toBe('?state=delivered')
+    const [first, second] = await heard(mockStack, secret, 'wiki://rhubarb', 2)
+    expect(second!.headers['Webhook-Id']).toEqual(first!.headers['Webhook-Id'])
+  })
+
+  test('410 turns it off; switching on asks about what is parked', async ({ ownerPage: page, operation, mockStack }) => {
+    await mockStack.control('PUT', 'sink/garden/plan', { steps: [{ status: 410, body: '"><svg onload=alert(7)>' }] })
+    await publish(operation, 'Sorrel')
+    await until(page, endpoint, 'Switched off')
+    await expect(page.getByText('410 Gone').first()).toBeVisible()
+    await expect(row(page, 'wiki://sorrel')).toContainText('failed')
+    await row(page, 'wiki://sorrel').getByRole('link').click()
+    await expect(page.getByText('"><svg onload=alert(7)>').first()).toBeVisible()
+
+    await publish(operation, 'Tansy')
+    await until(page, `${endpoint}?state=parked`, 'wiki://tansy')
+    await page.goto(endpoint)
+    await inspect(page, 'webhook-off')
+    await mockStack.control('DELETE', 'sink/garden')
+    await page.getByRole('link', { name: 'Switch on…' }).click()
+    await page.getByLabel('Deliver 1 delivery').check()
+    await inspect(page, 'webhook-enable')
+    await page.getByRole('button', { name: 'Switch on' }).click()
+    await expect(page.getByText('The parked delivery is sent now.')).toBeVisible()
+    await heard(mockStack, secret, 'wiki://tansy', 1)
+    await page.getByRole('link', { name: 'Deliver all failed again…' }).click()
+    await page.getByRole('button', { name: 'Send 1 delivery' }).click()
+    await heard(mockStack, secret, 'wiki://sorrel', 1)
+  })
+
+  test('without scripts: pause, rotate, delete', async ({ browser, server, ownerPage: _signedIn }) => {
+    const context = await browser.newContext({ baseURL: server.url, storageState: server.session!, javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(endpoint)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await expect(page.getByText('The endpoint is paused.')).toBeVisible()
+    await page.getByRole('link', { name: 'Rotate secret…' }).click()
+    await page.getByLabel('Seven days').check()
+    await page.getByRole('button', { name: 'Rotate' }).click()
+    await expect(page.getByRole('group', { name: 'signing secret' })).toContainText('whsec_')
+    await page.getByRole('link', { name: 'To the endpoint' }).click()
+    await expect(page.getByText('old, signs as well until')).toBeVisible()
+    await page.getByRole('link', { name: 'Delete…' }).click()
+    await page.getByRole('button', { name: 'Delete the endpoint' }).click()
+    await expect(page.getByText('Its log can be read for 14 more days.')).toBeVisible()
+    await context.close()
+  })
+})
