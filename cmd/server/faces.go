@@ -51,7 +51,7 @@ func (a *app) faces() (http.Handler, error) {
 			Live:     hub,
 			Notes:    notes.New(a.corpus, a.tasks, e),
 		}),
-		API:     api.New(e, gate, a.ops, a.owner.Bearer).Routes,
+		API: api.New(e, gate, a.ops, a.owner.Bearer).Routes,
 		MCP: mcp.New(mcp.Config{
 			Ops: a.ops, Bearer: a.owner.Bearer, BaseURL: a.cfg.baseURL, Log: a.log, Version: version, RequestID: edge.RequestID,
 		}).Routes,

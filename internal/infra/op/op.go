@@ -32,6 +32,7 @@ type Op struct {
 	Idempotent  bool
 	In, Out     *jsonschema.Schema
 
+	read func(in json.RawMessage) error
 	run  func(ctx context.Context, in json.RawMessage) (any, error)
 	plan func(ctx context.Context, in json.RawMessage) (Preview, json.RawMessage, error)
 }
@@ -48,6 +49,10 @@ func New[I, O any](name, title, description string, class Class, run func(contex
 		panic(fmt.Sprintf("operation %s: output schema: %v", name, err))
 	}
 	return Op{Name: name, Title: title, Description: description, Class: class, In: in, Out: out,
+		read: func(raw json.RawMessage) error {
+			var v I
+			return decode(raw, &v)
+		},
 		run: func(ctx context.Context, raw json.RawMessage) (any, error) {
 			var v I
 			if err := decode(raw, &v); err != nil {

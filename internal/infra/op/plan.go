@@ -3,6 +3,7 @@ package op
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -53,7 +54,7 @@ func (o Op) Plan(ctx context.Context, in json.RawMessage) (Preview, json.RawMess
 		return o.plan(ctx, in)
 	}
 	var fields map[string]json.RawMessage
-	if err := decode(in, &fields); err != nil {
+	if err := errors.Join(o.read(in), decode(in, &fields)); err != nil {
 		return Preview{}, nil, err
 	}
 	named := []string{}
