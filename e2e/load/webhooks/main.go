@@ -53,6 +53,7 @@ func run(ctx context.Context) error {
 	only := flag.String("only", "", "run the scenarios whose names hold this, separated by commas")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of all scenarios here")
 	workers := flag.Int("workers", 200, "workers of both webhook queues")
+	limit := flag.Duration("limit", 90*time.Second, "the most a scenario may take")
 	sql := flag.Bool("sql", false, "print the costliest statements of each scenario")
 	flag.Parse()
 	settings := pgtest.DurableSettings()
@@ -77,7 +78,7 @@ func run(ctx context.Context) error {
 		if *only != "" && !named(*only, sc.name) {
 			continue
 		}
-		line, err := measure(ctx, cluster, sc, *workers, *sql)
+		line, err := measure(ctx, cluster, sc, options{*workers, *sql, *limit})
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
@@ -95,17 +96,23 @@ func named(list, name string) bool {
 	return false
 }
 
-// measure runs one scenario on a database of its own, at most a minute and a half.
-func measure(ctx context.Context, cluster *pgtest.Cluster, sc scenario, workers int, sql bool) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+type options struct {
+	workers int
+	sql     bool
+	limit   time.Duration
+}
+
+// measure runs one scenario on a database of its own.
+func measure(ctx context.Context, cluster *pgtest.Cluster, sc scenario, o options) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
-	s, err := open(ctx, cluster, workers)
+	s, err := open(ctx, cluster, o.workers)
 	if err != nil {
 		return "", err
 	}
 	defer s.close()
 	line, err := sc.run(ctx, s)
-	if err == nil && sql {
+	if err == nil && o.sql {
 		err = s.printStatements(ctx)
 	}
 	return line, err
