@@ -40,12 +40,12 @@ func (s *Site) entries(ctx context.Context) ([]entry, error) {
 	base := ui.EnvFrom(ctx).Site.BaseURL
 	out := make([]entry, 0, len(notes))
 	for _, n := range notes {
-		page, err := s.render(ctx, n)
+		view, err := s.text(ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("rendering %s for the feed: %w", n.URI(), err)
 		}
-		e := entry{note: n, address: base + n.Address(), summary: noteView{note: n, page: page}.description()}
-		e.html = absolute(page.HTML, base, e.address)
+		e := entry{note: n, address: base + n.Address(), summary: view.description()}
+		e.html = absolute(view.page.HTML, base, e.address)
 		out = append(out, e)
 	}
 	return out, nil

@@ -46,7 +46,9 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view.writings = latest.Notes
+	if view.writings, err = s.allDescribed(ctx, latest.Notes); err != nil {
+		return err
+	}
 	return edge.RenderPublic(w, r, homePage(view))
 }
 
@@ -61,8 +63,8 @@ func (s *Site) front(ctx context.Context) (*noteView, error) {
 		if err != nil {
 			return nil, err
 		}
-		page, err := s.render(ctx, found.Note)
-		return &noteView{note: found.Note, page: page}, err
+		view, err := s.text(ctx, found.Note)
+		return &view, err
 	}
 	return nil, nil
 }

@@ -60,13 +60,21 @@ func (s *Site) render(ctx context.Context, n corpus.Note) (markdown.Page, error)
 	return s.notes.RenderPublic(ctx, n, "main", "search", "search-large")
 }
 
-func (s *Site) view(ctx context.Context, n corpus.Note) (noteView, error) {
-	view := noteView{note: n}
+// text is a note with what is derived from its text alone.
+func (s *Site) text(ctx context.Context, n corpus.Note) (noteView, error) {
 	page, err := s.render(ctx, n)
+	if err != nil {
+		return noteView{}, err
+	}
+	n, err = s.described(ctx, n)
+	return noteView{note: n, page: page}, err
+}
+
+func (s *Site) view(ctx context.Context, n corpus.Note) (noteView, error) {
+	view, err := s.text(ctx, n)
 	if err != nil {
 		return view, err
 	}
-	view.page = page
 	backlinks, err := s.notes.PublicBacklinks(ctx, n.ID)
 	if err != nil {
 		return view, err

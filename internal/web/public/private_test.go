@@ -135,6 +135,21 @@ func TestCommentsArePublishedNowhere(t *testing.T) {
 	contains(t, s.page(t, "/wiki/note"), "kept", "seen")
 }
 
+// A description is read by the same rules as the text.
+func TestDescriptionsKeepTheRulesOfTheText(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create(t, private(wiki("Salary talk", "x")))
+	n := writing("Post", "words")
+	n.Description, n.Tags = "About [[Salary talk|the talk]], [[Salary talk]] and *more*. %% hid1 %% <!-- hid2 -->", []string{"t"}
+	s.create(t, n)
+	for _, path := range []string{"/writing/post", "/tags/t", "/", "/feed.xml", "/feed.json"} {
+		body := s.page(t, path)
+		contains(t, body, "About the talk, ", "and more.")
+		lacks(t, body, "Salary", "[[", "hid1", "hid2")
+	}
+}
+
 func TestAttachmentsRunNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

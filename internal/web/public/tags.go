@@ -49,7 +49,11 @@ func (s *Site) tag(w http.ResponseWriter, r *http.Request) error {
 	if !atCanonical(r, corpus.TagAddress(name)) {
 		return redirect(w, r, corpus.TagAddress(name))
 	}
-	view := tagView{tag: name, notes: list.Notes, total: list.Total, later: cursor != ""}
+	notes, err := s.allDescribed(r.Context(), list.Notes)
+	if err != nil {
+		return err
+	}
+	view := tagView{tag: name, notes: notes, total: list.Total, later: cursor != ""}
 	if list.Next != "" {
 		view.pager.Older = corpus.TagAddress(name) + "?after=" + url.QueryEscape(list.Next)
 	}
