@@ -333,7 +333,7 @@ func status(e webhooks.Endpoint) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if e.FailingSince != nil && e.Status == webhooks.Failing {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<div class=\"quiet\">since")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<div class=\"quiet\">since&nbsp;")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -82,3 +82,6 @@ func (v oneView) running() []webhooks.Recovery {
 }
 
 func (v oneView) switchedOn() bool { return v.Status == webhooks.On || v.Status == webhooks.Failing }
+
+// canSend reports whether deliveries can be sent again: not while the endpoint is off, nor once it is deleted.
+func (v oneView) canSend() bool { return v.switchedOn() && !v.Deleted }
