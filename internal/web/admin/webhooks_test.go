@@ -454,3 +454,47 @@ func TestWhatReceiversAnswerIsText(t *testing.T) {
 		holds(t, body, "&lt;svg onload")
 	}
 }
+
+func TestTheListSaysHowEachEndpointIsDoingAndWhy(t *testing.T) {
+	t.Parallel()
+	p := openReceivers(t)
+	ctx := context.Background()
+	ids := map[string]string{}
+	for _, name := range []string{"Well", "Weak", "Resting", "Gone"} {
+		ids[name] = p.endpoint(t, name).ID
+	}
+	if _, err := p.db.Exec(ctx, `update public.webhook_endpoint_state set failing_since = clock_timestamp() - interval '3 hours' where endpoint_id = $1::uuid`, ids["Weak"]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.hooks.Pause(ctx, domain.Ref{ID: ids["Resting"]}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.hooks.Disable(ctx, ids["Gone"], domain.GoneReason); err != nil {
+		t.Fatal(err)
+	}
+	list := p.page(t, "/admin/webhooks")
+	for name, says := range map[string][]string{
+		"Well": {"emerald"}, "Weak": {"failing", "3 h ago"}, "Resting": {"paused", "You paused it."}, "Gone": {"off", "410 Gone"},
+	} {
+		_, rest, _ := strings.Cut(list, `href="/admin/webhooks/`+ids[name]+`"`)
+		row, _, _ := strings.Cut(rest, "</tr>")
+		holds(t, row, says...)
+	}
+	holds(t, p.page(t, "/admin/webhooks/"+ids["Weak"]), "Nothing has succeeded since", "it may be switched off after")
+	holds(t, p.page(t, "/admin/webhooks/"+ids["Gone"]), "Switched off", "410 Gone", "Send test", ">Switch on<")
+	lacks(t, p.page(t, "/admin/webhooks/"+ids["Gone"]), "Recover since", "/pause")
+}
+
+// One page reads the health of as many endpoints as it shows, not of all.
+func TestALongListOfEndpointsHasPages(t *testing.T) {
+	t.Parallel()
+	p := openReceivers(t)
+	for i := range 26 {
+		p.endpoint(t, fmt.Sprintf("Shop %d.", i))
+	}
+	first, second := p.page(t, "/admin/webhooks"), p.page(t, "/admin/webhooks?page=2")
+	holds(t, first, "Shop 24.", "page=2")
+	lacks(t, first, "Shop 25.")
+	holds(t, second, "Shop 25.", "page=1")
+	lacks(t, second, "Shop 24.")
+}
