@@ -93,8 +93,8 @@ func (e *Engine) Each(ctx context.Context, fn func([]search.Held) error) error {
 }
 
 // Search finds documents that hold every word. Best first: a name that is
-// exactly what was asked, names that begin with it, names that hold every
-// word, then tags and text by density.
+// exactly what was asked, names that hold every word (the larger its part of the
+// name, the better), then tags and text by density.
 func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, error) {
 	res := search.Results{Hits: []search.Hit{}}
 	asked, ok := ask(q.Text)
@@ -139,8 +139,8 @@ with proposed as materialized (
 	select id, updated_at,
 		case when names[1] = $4 then 100
 			when $4 = any(names) then 80
-			when names[1] like $5 then 40
-			when names[1] like all($2) then 25
+			when names[1] like $5 then 29 + 30.0 * length($4) / length(names[1])
+			when names[1] like all($2) then 25 + 30.0 * least(length($4), length(names[1])) / length(names[1])
 			when array_to_string(names, ' ') like all($2) then 20
 			else 0 end as class,
 		lower(array_to_string(tags, ' ')) like all($2) as tagged

@@ -52,3 +52,21 @@ func TestOlderVersionChangesNothing(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 }
+
+// Of names that hold the word, the one it says most of comes first.
+func TestShorterNamesFirst(t *testing.T) {
+	t.Parallel()
+	e := postgres.New(pgtest.New(t))
+	docs := []search.Document{
+		{ID: searchtest.ID(1), Title: "Sync settings and selective syncing", Body: "sync sync sync", Version: 1},
+		{ID: searchtest.ID(2), Title: "Obsidian Sync", Version: 1},
+		{ID: searchtest.ID(3), Title: "Notes that are not about it", Body: "sync", Version: 1},
+	}
+	if err := e.Upsert(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+	res, err := e.Search(t.Context(), search.Query{Text: "sync", Limit: 10})
+	if err != nil || len(res.Hits) != 3 || res.Hits[0].ID != searchtest.ID(2) || res.Hits[2].ID != searchtest.ID(3) {
+		t.Fatalf("%+v, %v", res.Hits, err)
+	}
+}
