@@ -269,11 +269,12 @@ func TestAStalePageChangesNothingAndSaysWhatChanged(t *testing.T) {
 	if _, err := p.hooks.Delete(context.Background(), domain.Ref{ID: e.ID}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/pause", "/enable", "/delete", "/rotate", "/edit", "/test"} {
+	for _, path := range []string{"/pause", "/enable", "/delete", "/rotate", "/test"} {
 		body := p.status(t, webtest.Post(at+path, "version", "3", "overlap", "none", "url", "http://127.0.0.1:4999/", "types", "thing.*"), http.StatusConflict)
 		holds(t, body, "deleted meanwhile", "This endpoint was deleted")
 		lacks(t, body, at+"/pause", at+"/edit")
 	}
+	holds(t, p.status(t, webtest.Post(at+"/edit", typed...), http.StatusConflict), "deleted meanwhile", `value="Mine"`, "Create endpoint")
 	for _, path := range []string{"/edit", "/delete", "/rotate", "/enable"} {
 		holds(t, p.status(t, webtest.Get(at+path), http.StatusConflict), "deleted meanwhile")
 	}

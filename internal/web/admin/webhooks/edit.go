@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 )
 
@@ -21,7 +22,7 @@ func (s *Section) EditForm(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Save stores the form if the endpoint still is as the owner saw it. If it is not, the form comes back with what was typed
-// and with what changed; saving it again puts it over the other change.
+// and with what changed; saving it again puts it over the other change. Of a deleted endpoint the form of a new one is left.
 func (s *Section) Save(w http.ResponseWriter, r *http.Request) error {
 	form, ref, err := refOf(r)
 	if err != nil {
@@ -35,8 +36,11 @@ func (s *Section) Save(w http.ResponseWriter, r *http.Request) error {
 		EventTypes: &in.types, Headers: &in.headers, MaxPerSecond: &in.maxPerSecond})
 	if said, stale := conflict(err); stale {
 		now, gone := s.hooks.Form(r.Context(), ref.ID)
+		if op.CodeOf(gone) == op.Conflict { // deleted: what was typed can become a new endpoint
+			return s.showForm(w, r, http.StatusConflict, formView{Form: form, stale: said})
+		}
 		if gone != nil {
-			return s.refused(w, r, err)
+			return gone
 		}
 		return s.showForm(w, r, http.StatusConflict, formView{Form: form, id: ref.ID, version: now.Version, stale: said})
 	}
