@@ -126,9 +126,9 @@ func (d *Domain) ops() []op.Op {
 			return d.Promote(ctx, in.ID, in.ParentID, in.ExpectVersion)
 		}),
 		op.New("corpus.publish", "Publish or take back notes", "Makes notes public, or private again. All of them or none.", op.Write, d.opPublish),
-		op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, func(ctx context.Context, in idsIn) (Batch, error) {
+		op.WithPlan(op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, func(ctx context.Context, in idsIn) (Batch, error) {
 			return d.Delete(ctx, in.IDs)
-		}),
+		}), d.planDelete),
 		op.New("corpus.restore", "Restore notes", "Brings a batch back from the trash, under the same ids.", op.Write, func(ctx context.Context, in batchIn) (Batch, error) {
 			return d.Restore(ctx, in.Batch)
 		}),

@@ -45,22 +45,35 @@ type BulkReport struct {
 // RetryMatching retries all that match, as a task of its own that can be
 // stopped by cancelling it.
 func (d *Domain) RetryMatching(ctx context.Context, in MatchIn) (Task, error) {
-	return d.startBulk(ctx, "retry", in, []State{jobs.Retryable, jobs.Discarded, jobs.Cancelled, jobs.Pending})
+	return d.startBulk(ctx, "retry", in, retried())
 }
 
 // CancelMatching cancels all that match, likewise.
 func (d *Domain) CancelMatching(ctx context.Context, in MatchIn) (Task, error) {
-	return d.startBulk(ctx, "cancel", in, []State{jobs.Pending, jobs.Retryable, jobs.Running})
+	return d.startBulk(ctx, "cancel", in, cancelled())
+}
+
+// retried and cancelled are the states that a bulk action can work on.
+func retried() []State {
+	return []State{jobs.Retryable, jobs.Discarded, jobs.Cancelled, jobs.Pending}
+}
+func cancelled() []State { return []State{jobs.Pending, jobs.Retryable, jobs.Running} }
+
+func (m MatchIn) check(allowed []State) error {
+	if len(m.States) == 0 {
+		return op.Invalidf("states", "say which states to act on")
+	}
+	for _, s := range m.States {
+		if !slices.Contains(allowed, s) {
+			return op.Invalidf("states", "a task that is %s cannot be acted on like this", s)
+		}
+	}
+	return nil
 }
 
 func (d *Domain) startBulk(ctx context.Context, action string, in MatchIn, allowed []State) (Task, error) {
-	if len(in.States) == 0 {
-		return Task{}, op.Invalidf("states", "say which states to act on")
-	}
-	for _, s := range in.States {
-		if !slices.Contains(allowed, s) {
-			return Task{}, op.Invalidf("states", "a task that is %s cannot be acted on like this", s)
-		}
+	if err := in.check(allowed); err != nil {
+		return Task{}, err
 	}
 	count, newest, err := d.CountMatching(ctx, in.query())
 	if err != nil {

@@ -85,9 +85,9 @@ func (d *Domain) ops() []op.Op {
 		op.New("webhooks.send_test", "Send a test", "Sends one test event to an endpoint and answers with what the receiver said.", op.Egress, d.SendTest),
 		op.New("webhooks.deliveries", "List deliveries", "Pages through the log of deliveries, newest event first.", op.Read, d.Deliveries),
 		op.New("webhooks.attempt", "Read an attempt", "Reads one request and its answer: times, headers, beginning of the body.", op.Read, d.Attempt),
-		op.New("webhooks.redeliver", "Deliver again", "Sends up to 100 deliveries again, under the ids they had.", op.Egress, d.Redeliver),
-		op.New("webhooks.redeliver_failed", "Deliver all failed again", "Sends every failed delivery of an endpoint again; can count first.", op.Egress, d.RedeliverFailed),
-		op.New("webhooks.recover", "Recover a window of time", "Sends what an endpoint should have heard in a window; can count first.", op.Egress, d.Recover),
+		op.WithPlan(op.New("webhooks.redeliver", "Deliver again", "Sends up to 100 deliveries again, under the ids they had.", op.Egress, d.Redeliver), d.planRedeliver),
+		op.WithPlan(op.New("webhooks.redeliver_failed", "Deliver all failed again", "Sends every failed delivery of an endpoint again; can count first.", op.Egress, d.RedeliverFailed), d.planRedeliverFailed),
+		op.WithPlan(op.New("webhooks.recover", "Recover a window of time", "Sends what an endpoint should have heard in a window; can count first.", op.Egress, d.Recover), d.planRecover),
 		op.New("webhooks.event_types", "List event types", "Lists the types of events that endpoints can select, with examples.", op.Read, d.EventTypes),
 	}
 }
