@@ -19,8 +19,8 @@ const (
 	lineWorth = 500 * time.Millisecond
 	// slowest is the pace up to which one job at least may wait, so that its receiver is never idle between two.
 	slowest = 1100 * time.Millisecond
-	// patience is when a job leaves a line that moves slower than foreseen.
-	patience = 1500 * time.Millisecond
+	// patience is when a job leaves a line that moves slower than foreseen: its worker is needed elsewhere.
+	patience = lineWorth + 200*time.Millisecond
 	// yieldAfter is how long another process waits for an endpoint before this one hands it over.
 	yieldAfter = 250 * time.Millisecond
 	// enough is what a lease must still last before a POST: its deadline and the time to write the result.
@@ -103,11 +103,15 @@ func (l *line) refuses(now time.Time) (base time.Duration, later bool) {
 // ahead is how long a job that comes now would wait.
 func (l *line) ahead(now time.Time) time.Duration {
 	per := l.per()
-	ahead := time.Duration(len(l.waiting)) * per
-	if l.turn != nil {
-		return ahead + max(per, now.Sub(l.since))
+	if l.turn == nil {
+		return time.Duration(len(l.waiting))*per + max(l.next.Sub(now), 0)
 	}
-	return ahead + max(l.next.Sub(now), 0)
+	// The one that is out tells of the pace, too: all there is to go by at first, and later a warning.
+	out := now.Sub(l.since)
+	if l.pace == 0 {
+		per = max(per, out)
+	}
+	return time.Duration(len(l.waiting))*max(per, out/8) + max(per, out)
 }
 
 // per is what one delivery takes, by the receiver's pace or the owner's limit.
@@ -128,7 +132,7 @@ func (l *line) await(ctx context.Context, p *place) error {
 	select {
 	case <-p.called: // the usual case of a short line
 	default:
-		timer := time.NewTimer(patience)
+		timer := time.NewTimer(l.patience())
 		defer timer.Stop()
 		select {
 		case <-p.called:
@@ -142,6 +146,13 @@ func (l *line) await(ctx context.Context, p *place) error {
 		return errAway
 	}
 	return nil
+}
+
+// patience is longer at a receiver so slow that only one may wait.
+func (l *line) patience() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(patience, l.per()+l.per()/4)
 }
 
 func (l *line) giveUp(p *place, why error) error {
