@@ -356,3 +356,84 @@ func TestHealthIsOneCall(t *testing.T) {
 		t.Error(a.text())
 	}
 }
+
+// A plan counts what the operation would really touch, and applying it touches
+// that and nothing newer.
+func TestPlansLookAhead(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t)
+	all := s.token(t, op.Classes()...).Secret
+	note := func(title, parent string) string {
+		t.Helper()
+		var receipt struct {
+			ID string `json:"note_id"`
+		}
+		a := s.tool(t, all, "corpus_create", map[string]any{"genre": "wiki", "title": title, "parent_id": parent})
+		if err := json.Unmarshal(a.Result.Structured, &receipt); err != nil || receipt.ID == "" {
+			t.Fatal(a.text(), err)
+		}
+		return receipt.ID
+	}
+	garden := note("Garden", "")
+	note("Pump", garden)
+	other := note("House", "")
+	type answer struct {
+		Plan struct {
+			ID     string   `json:"plan_id"`
+			Count  int      `json:"count"`
+			Sample []string `json:"sample"`
+		} `json:"plan"`
+		Result struct {
+			Notes int `json:"notes"`
+		} `json:"result"`
+	}
+	del := func(arguments map[string]any) (out answer) {
+		t.Helper()
+		a := s.tool(t, all, "corpus_delete", arguments)
+		if a.Result.IsError {
+			t.Fatal(a.text())
+		}
+		if err := json.Unmarshal(a.Result.Structured, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	plan := del(map[string]any{"ids": []string{garden}}).Plan
+	if plan.Count != 2 || !slices.Equal(plan.Sample, []string{"Garden", "Pump"}) {
+		t.Errorf("%+v", plan)
+	}
+	if a := s.tool(t, all, "corpus_get", map[string]any{"id": garden}); a.Result.IsError {
+		t.Fatal("looking ahead deleted it")
+	}
+	if out := del(map[string]any{"ids": []string{garden}, "plan_id": plan.ID}); out.Result.Notes != 2 {
+		t.Errorf("%+v", out)
+	}
+	if a := s.tool(t, all, "corpus_get", map[string]any{"id": other}); a.Result.IsError {
+		t.Error("another note went along")
+	}
+	for name, arguments := range map[string]map[string]any{
+		"corpus_delete":             {"ids": []string{garden}},
+		"tasks_cancel":              {"id": 4711, "state": "pending", "attempt": 0},
+		"tasks_retry_matching":      {"states": []string{"discarded"}, "kind": "no.such"},
+		"webhooks_recover":          {"endpoint_id": garden, "since": "2026-01-01T00:00:00Z"},
+		"webhooks_redeliver_failed": {"endpoint_id": garden},
+	} {
+		if a := s.tool(t, all, name, arguments); !a.Result.IsError || len(a.text()) < 10 {
+			t.Errorf("%s plans what is not there: %s", name, a.text())
+		}
+	}
+
+	// A task that waits in the queue, which stands still.
+	s.tool(t, all, "corpus_reindex", map[string]any{})
+	cancel := map[string]any{"states": []string{"pending"}}
+	a := s.tool(t, all, "tasks_cancel_matching", cancel)
+	var bulk answer
+	if err := json.Unmarshal(a.Result.Structured, &bulk); err != nil || bulk.Plan.Count == 0 || len(bulk.Plan.Sample) == 0 {
+		t.Fatalf("%s %v", a.text(), err)
+	}
+	cancel["plan_id"] = bulk.Plan.ID
+	a = s.tool(t, all, "tasks_cancel_matching", cancel)
+	if a.Result.IsError || !strings.Contains(string(a.Result.Structured), "up_to_id") {
+		t.Errorf("applied without its bound: %s", a.text())
+	}
+}
