@@ -8,10 +8,10 @@ const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQ
 
 // A small vault with some of everything, and with what must not be seen.
 const vault: Record<string, string | Buffer> = {
-  'Welcome.md': '---\npublish: true\ndescription: Where to begin.\n---\nStart with [[Kitchen sink]] or [[反向链接]]. Ask [[Salary talk|about the talk]].',
+  'Welcome.md': '---\npublish: true\ndescription: Where to begin, as [[Salary talk|others]] said. %%hid1%%\n---\nStart with [[Kitchen sink]] or [[反向链接]]. Ask [[Salary talk|about the talk]].',
   'Kitchen sink.md':
     '---\npublish: true\ntags: [demo, nested/tag]\naliases: [Sink]\n---\n## Text\n\nSome *emphasis*, ==marks==, ~~gone~~, `code`, [out](https://example.com), #inline and a note[^1]. ' +
-    'seen %%hid1%% seen\n\n[^1]: The note.\n\n- [x] done\n- [ ] open\n\n> [!warning] Mind the step\n> Steep.\n\n> [!tip]- Folded\n> Inside.\n\n## Table\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n' +
+    'seen %%hid1%% seen\n\n[^1]: The note.\n\n- [x] done\n- [ ] open\n\n> [!warning] Mind the [[Welcome|very first]] `step` of all that there are on the way\n> Steep.\n\n> [!tip]- Folded\n> Inside.\n\n## Table\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n' +
     '## Code\n\n```go\nfunc main() { println("hi") } // %% kept %%\n```\n\n$$\ne = mc^2\n$$\n\n## Embeds\n\n![[Welcome]]\n\n![[dot.png|64]]\n\n![[Salary talk]]\n\n![](https://example.com/remote.png)\n',
   '反向链接.md': '---\npublish: true\n---\n反向链接显示指向此笔记的链接。[[Kitchen sink]]',
   'Salary talk.md': '---\npublish: false\ntags: [payroll]\n---\nSalary secret ![[payslip.png]]',
