@@ -23,6 +23,9 @@ const (
 	patience = lineWorth + 200*time.Millisecond
 	// yieldAfter is how long another process waits for an endpoint before this one hands it over.
 	yieldAfter = 250 * time.Millisecond
+	// busyLine is how many attempts under one lease make a line busy, and linger how long its last job stays behind.
+	busyLine = 8
+	linger   = 8 * time.Millisecond
 	// enough is what a lease must still last before a POST: its deadline and the time to write the result.
 	enough = webhook.Deadline + 2*time.Second
 )
@@ -49,7 +52,9 @@ type line struct {
 	elsewhere time.Time // another process was seen at it then
 
 	lease     *lease.Lease
+	used      int // attempts made under it
 	unsettled int // attempts whose results are not written yet
+	lingering bool
 	releasing bool
 
 	backlog   int
@@ -214,6 +219,7 @@ func (l *line) hold(ctx context.Context) error {
 	old := l.lease
 	if old != nil && old.Left() >= enough {
 		l.unsettled++
+		l.used++
 		l.mu.Unlock()
 		return nil
 	}
@@ -235,7 +241,7 @@ func (l *line) hold(ctx context.Context) error {
 	if l.gap > 0 && time.Since(l.elsewhere) < time.Minute {
 		l.next = time.Now().Add(l.gap) // the other process may have sent just now
 	}
-	l.lease = got
+	l.lease, l.used = got, 1
 	l.unsettled++
 	return nil
 }
@@ -300,16 +306,33 @@ func (l *line) learnPace(took time.Duration) {
 	}
 }
 
-// settled says that a result is written. The last one in an empty line releases the lease.
+// idle reports whether the lease is held for nothing.
+func (l *line) idle() bool {
+	return l.lease != nil && l.unsettled == 0 && l.turn == nil && len(l.waiting) == 0 && !l.releasing
+}
+
+// settled says that a result is written. The last one in an empty line releases the lease; in a busy line it stays for a
+// moment, because the queue hands jobs out in bursts and the lease would be taken again at once.
 func (l *line) settled(ctx context.Context) {
 	l.mu.Lock()
 	l.unsettled--
-	if l.lease == nil || l.unsettled > 0 || l.turn != nil || len(l.waiting) > 0 || l.releasing {
+	if !l.idle() || l.lingering {
 		l.mu.Unlock()
-		return
+		return // and whoever lingers releases
+	}
+	if l.used >= busyLine && l.lease.Wanted() == 0 {
+		l.lingering = true
+		l.mu.Unlock()
+		sleep(ctx, linger)
+		l.mu.Lock()
+		l.lingering = false
+		if !l.idle() {
+			l.mu.Unlock()
+			return
+		}
 	}
 	held := l.lease
-	l.lease, l.releasing = nil, true
+	l.lease, l.releasing, l.used = nil, true, 0
 	l.mu.Unlock()
 	// If it fails the lease runs out by itself; those who come meanwhile are sent away for that long.
 	_ = held.Release(ctx)
