@@ -2,12 +2,14 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
 )
 
 // Health is how an endpoint did over the last 24 hours, tests left out.
@@ -105,5 +107,27 @@ order by e.created_at limit 20`, DisableAfter/2)
 		}
 		out = append(out, a)
 	}
-	return out, nil
+	lost, err := d.lostKey(ctx)
+	return append(out, lost...), err
+}
+
+// lostKey is one alert when secrets are sealed under another key than the one in use.
+func (d *Domain) lostKey(ctx context.Context) ([]Alert, error) {
+	rows, err := readRows(ctx, d.DB, `where e.deleted_at is null`)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	var lost *seal.WrongKeyError
+	for _, r := range rows {
+		if _, err := d.Open(r.ID, r.Sealed); errors.As(err, &lost) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return []Alert{{Code: "webhook_key_lost", Title: "Webhook secrets cannot be read", Stuck: true, Link: "/admin/webhooks",
+		Evidence: fmt.Sprintf("The secrets of %d endpoints are sealed under key %s; the key in use is %s. Nothing can be sent to them.", n, lost.Sealed, lost.Have),
+		Next:     "Put the old key back (GATEHOUSE_SEAL_KEY or the key file of the backup), or delete these endpoints and create them anew."}}, nil
 }

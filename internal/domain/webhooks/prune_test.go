@@ -14,6 +14,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
@@ -166,5 +167,29 @@ select $1::uuid, uuid_v7(), 1, clock_timestamp() - interval '1 second', 'automat
 	}
 	if last := h.Hours[23].At; time.Since(last) > time.Hour {
 		t.Errorf("the last hour is %s", last)
+	}
+}
+
+// A lost installation key is a state with words: listed, alerted, and explained at the form.
+func TestLostKey(t *testing.T) {
+	t.Parallel()
+	d, _ := newDomain(t)
+	id := create(t, d).Endpoint.ID
+	other := make([]byte, seal.KeyBytes)
+	other[0] = 1
+	sealer, err := seal.New(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Sealer = sealer
+	if list, err := d.List(t.Context(), webhooks.ListIn{}); err != nil || len(list.Endpoints) != 1 {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	alerts, err := d.Alerts(t.Context())
+	if err != nil || len(alerts) != 1 || alerts[0].Code != "webhook_key_lost" {
+		t.Errorf("alerts %+v, %v", alerts, err)
+	}
+	if _, err := d.Form(t.Context(), id); op.CodeOf(err) != op.Unavailable {
+		t.Errorf("form: %v", err)
 	}
 }
