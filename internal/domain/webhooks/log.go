@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -87,6 +88,10 @@ func (in *DeliveriesIn) check() error {
 	}
 	if in.EndpointID != "" && !pg.ValidUUID(in.EndpointID) {
 		errs = append(errs, errNoEndpoint)
+	}
+	// PostgreSQL stores no text with either, so no event can have such a type.
+	if strings.ContainsRune(in.Type, 0) || !utf8.ValidString(in.Type) {
+		errs = append(errs, op.Invalidf("type", "is not a pattern of event types"))
 	}
 	for _, s := range in.States {
 		if !slices.Contains(DeliveryStates(), DeliveryState(s)) {

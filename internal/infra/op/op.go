@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -76,6 +77,11 @@ func decode(raw json.RawMessage, v any) error {
 		var te *json.UnmarshalTypeError
 		if errors.As(err, &te) {
 			return Invalidf(te.Field, "must be %s, not %s", te.Type, te.Value)
+		}
+		// Types that read themselves are not named by their field; the value tells which it is.
+		var moment *time.ParseError
+		if errors.As(err, &moment) {
+			return Invalidf("", "%.60s is not a moment: write it like \"2026-01-31T09:00:00Z\"", moment.Value)
 		}
 		const unknown = "json: unknown field "
 		if s := err.Error(); len(s) > len(unknown) && s[:len(unknown)] == unknown {

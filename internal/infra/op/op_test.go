@@ -101,3 +101,16 @@ func TestPlans(t *testing.T) {
 		t.Errorf("%+v %s %v", p, frozen, err)
 	}
 }
+
+// A day is not a moment: whoever sends one is told what a moment looks like, not that the JSON is broken.
+func TestDayWithoutHourIsNamed(t *testing.T) {
+	t.Parallel()
+	o := op.New("odd.set", "Odd", "Takes a moment.", op.Read, func(_ context.Context, in odd) (odd, error) { return in, nil })
+	_, err := o.Run(t.Context(), json.RawMessage(`{"at":"2026-01-31"}`))
+	if op.CodeOf(err) != op.Invalid || !strings.Contains(err.Error(), "2026-01-31 is not a moment") {
+		t.Errorf("%v", err)
+	}
+	if _, err := o.Run(t.Context(), json.RawMessage(`{"at":"2026-01-31T09:00:00Z"}`)); err != nil {
+		t.Errorf("a moment: %v", err)
+	}
+}
