@@ -102,6 +102,9 @@ func (a *API) caller(r *http.Request) (context.Context, allow, error) {
 		ctx, caller, err := a.bearer(r.Context(), token)
 		return ctx, caller.Allows, err
 	}
+	if err := session.Unknown(r.Context()); err != nil {
+		return nil, nil, err
+	}
 	if _, signedIn := session.Owner(r.Context()); !signedIn {
 		return nil, nil, op.Errorf(op.Unauthorized, "Sign in, or send a token.")
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
@@ -137,5 +138,20 @@ func TestWithoutTokensNoneIsAccepted(t *testing.T) {
 	h := house(t, nil)
 	if w := h.Owner(with(call("test.echo", `{"word":"hi"}`), "Authorization", "Bearer good")); w.Code != http.StatusUnauthorized {
 		t.Errorf("status %d", w.Code)
+	}
+}
+
+// While the database does not answer nobody knows who asks: telling the owner to sign in would be untrue.
+func TestOwnerIsNotAStrangerWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	h := house(t, readOnly)
+	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	w := h.Owner(call("test.echo", `{"word":"hi"}`).WithContext(late))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("owner: status %d, %s", w.Code, w.Body)
+	}
+	if w := h.Stranger(call("test.echo", `{"word":"hi"}`).WithContext(late)); w.Code != http.StatusUnauthorized {
+		t.Errorf("stranger: status %d, %s", w.Code, w.Body)
 	}
 }

@@ -24,7 +24,17 @@ func New(o *owner.Domain, e *edge.Edge, secure bool) *Gate {
 	return &Gate{owner: o, edge: e, secure: secure}
 }
 
-type ownerKey struct{}
+type (
+	ownerKey   struct{}
+	unknownKey struct{}
+)
+
+// Unknown is why it could not be told whether the owner asks, such as a database that does not answer; nil when it
+// could. A face that would send strangers away must not do so then: the owner would take it for a lost session.
+func Unknown(ctx context.Context) error {
+	err, _ := ctx.Value(unknownKey{}).(error)
+	return err
+}
 
 // Owner is the signed-in owner. Behind the gate it is always there.
 func Owner(ctx context.Context) (owner.Owner, bool) {
@@ -79,11 +89,15 @@ func (g *Gate) Require(next http.Handler) http.Handler {
 }
 
 // Notice puts the owner into the context when there is one, and lets
-// strangers pass as strangers.
+// strangers pass as strangers. When it could not be told who asks, Unknown says why.
 func (g *Gate) Notice(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if ctx, err := g.identify(r); err == nil {
+		ctx, err := g.identify(r)
+		switch {
+		case err == nil:
 			r = r.WithContext(ctx)
+		case op.CodeOf(err) != op.Unauthorized:
+			r = r.WithContext(context.WithValue(r.Context(), unknownKey{}, err))
 		}
 		next.ServeHTTP(w, r)
 	})
