@@ -95,3 +95,13 @@ func TestUnknownCommandSaysWhatThereIs(t *testing.T) {
 		t.Errorf("%d %s", code, out.String())
 	}
 }
+
+func TestHelpIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"help", "-h", "--help"} {
+		var out, errOut strings.Builder
+		if code := run([]string{word}, env(nil), &out, &errOut); code != 0 || errOut.Len() > 0 || !strings.Contains(out.String(), "import [--publish]") {
+			t.Errorf("%s: %d %s%s", word, code, out.String(), errOut.String())
+		}
+	}
+}

@@ -43,8 +43,15 @@ func importVault(ctx context.Context, p *program, args []string) (err error) {
 		*name = vaultName(flags.Arg(0))
 	}
 	report, err := a.corpus.Import(ctx, v, corpus.ImportOptions{Name: *name, PublishDefault: *publish, Progress: p.progress()})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(p.errOut) // the progress stands on an unfinished line
+		return errors.New("stopped half way; what is stored stays, and the same command again brings the rest")
+	case err != nil:
 		return err
+	case report.Total == 0:
+		fmt.Fprintln(p.out, "There is no file in it; nothing was imported.")
+		return nil
 	}
 	return p.report(ctx, a.corpus, report)
 }

@@ -33,7 +33,7 @@ func commands() []command {
 	return []command{
 		{"serve", "", "run the site (the default)", serve},
 		{"migrate", "", "bring the database to this program's schema, then stop", migrateOnly},
-		{"import", "PATH", "import a folder or zip of Markdown notes", importVault},
+		{"import", "[--publish] [--name NAME] PATH", "import a folder or zip of Markdown notes", importVault},
 		{"setup-link", "[--reset]", "print a one-time link to set the owner up", setupLink},
 		{"doctor", "", "check database, search, clock, disk and keys, and say what to do", doctor},
 		{"version", "", "print the version", printVersion},
@@ -62,8 +62,13 @@ func run(args []string, env func(string) string, out, errOut io.Writer) int {
 			break
 		}
 	}
-	if cmd == nil {
-		help(errOut, name)
+	switch {
+	case name == "help" || name == "-h" || name == "--help":
+		help(out)
+		return 0
+	case cmd == nil:
+		fmt.Fprintf(errOut, "gatehouse: there is no command %q\n", name)
+		help(errOut)
 		return exitUsage
 	}
 	cfg, err := readConfig(env)
@@ -86,13 +91,10 @@ func run(args []string, env func(string) string, out, errOut io.Writer) int {
 	}
 }
 
-func help(w io.Writer, asked string) {
-	if asked != "help" && asked != "-h" && asked != "--help" {
-		fmt.Fprintf(w, "gatehouse: there is no command %q\n", asked)
-	}
+func help(w io.Writer) {
 	fmt.Fprintln(w, "usage: gatehouse [command]")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-22s %s\n", c.name+" "+c.args, c.what)
+		fmt.Fprintf(w, "  %-38s %s\n", c.name+" "+c.args, c.what)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/gatehouse-hq/gatehouse/internal/web/assets"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
@@ -33,6 +34,8 @@ type Faces struct {
 // New returns the handler of the whole site.
 func New(f Faces) http.Handler {
 	r := chi.NewRouter()
+	// Monitors ask with HEAD, and whatever answers GET answers HEAD (RFC 9110, 9.1).
+	r.Use(middleware.GetHead)
 	r.Handle(assets.Prefix+"*", f.Assets.Handler())
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	r.Get("/readyz", f.ready)
