@@ -166,7 +166,8 @@ func TestTextNeverHoldsScripts(t *testing.T) {
 	}
 }
 
-// The input of each row is 100 kB of one pattern; parsers that look ahead for a partner at each sign become quadratic on them.
+// The input of each row is 100 kB of one pattern; parsers that look ahead for a partner at each sign become quadratic on
+// them and take minutes. The bound is far above what a loaded machine needs under the race detector, and far below that.
 func TestPathologicalSourceIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"[", "]", "[[", "![[", "[[a|", ">", "> ", ">\n", "*", "*a ", "**a *b ", "_a ", "%%", "%% a ", "==", "==a ", "~~a ", "`", "`a ``b ", "$", "$$", "$a", "$$\n",
@@ -176,7 +177,7 @@ func TestPathologicalSourceIsLinear(t *testing.T) {
 		src := strings.Repeat(unit, 100_000/len(unit))
 		start := time.Now()
 		page := render(t, src)
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > 40*time.Second {
 			t.Errorf("%q × %d took %s", unit, 100_000/len(unit), took)
 		} else if took > 300*time.Millisecond {
 			t.Logf("%q took %s", unit, took)
