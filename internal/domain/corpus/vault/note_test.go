@@ -231,7 +231,8 @@ func TestFrontMatterCannotStall(t *testing.T) {
 		src := "---\nx: " + strings.Repeat(unit, 60_000/len(unit)) + "\n---\nbody"
 		start := time.Now()
 		read(t, src)
-		if took := time.Since(start); took > 3*time.Second {
+		// Quadratic would take minutes; a loaded machine under the race detector takes a few seconds.
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%q took %s", unit, took)
 		}
 	}
