@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
@@ -163,6 +164,11 @@ func (a *app) start(ctx context.Context) error {
 	loops, cancel := context.WithCancel(ctx)
 	a.endLoops = cancel
 	a.loops.Go(func() { a.listener.Run(loops) })
+	a.loops.Go(func() {
+		if err := a.listener.Prove(loops, a.pool, 10*time.Second); err != nil {
+			a.log.Warn("listening", "error", err)
+		}
+	})
 	if err := a.runtime.Start(ctx); err != nil {
 		return fmt.Errorf("start the queue: %w", err)
 	}

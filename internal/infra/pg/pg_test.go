@@ -299,3 +299,27 @@ func relations(t *testing.T, url string, names ...string) (n int) {
 	}
 	return n
 }
+
+// Behind a transaction-mode pooler LISTEN has no effect: that is said once,
+// and not met with silence (field case F02).
+func TestADeafListenerIsTold(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	db, err := pg.Open(t.Context(), url, pg.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	deaf := pg.NewListener(url, discard()) // nobody runs it: what is said is never heard
+	if err := deaf.Prove(t.Context(), db, 300*time.Millisecond); !errors.Is(err, pg.ErrDeaf) {
+		t.Errorf("a deaf listener: %v", err)
+	}
+	hearing := pg.NewListener(url, discard())
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { hearing.Run(ctx); close(done) }()
+	defer func() { stop(); <-done }()
+	if err := hearing.Prove(t.Context(), db, 20*time.Second); err != nil {
+		t.Errorf("a hearing one: %v", err)
+	}
+}
