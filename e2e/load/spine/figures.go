@@ -163,11 +163,16 @@ func (b *bench) writers(ctx context.Context) error {
 	if _, err := b.pool.Exec(ctx, `create table bench_rows (id bigint generated always as identity, body text)`); err != nil {
 		return err
 	}
-	const plain = `insert into bench_rows (body) values ('words')`
-	const event = plain + `; insert into events (owner_id, type, subject) select id, 'owner.login', 'owner://bench' from owners limit 1`
+	var owner string
+	if err := b.pool.QueryRow(ctx, `select id::text from owners`).Scan(&owner); err != nil {
+		return err
+	}
+	const row = `insert into bench_rows (body) values ('words'); `
+	plain := "begin; " + row + "commit"
+	event := "begin; " + row + `insert into events (owner_id, type, subject) values ('` + owner + `', 'owner.login', 'owner://bench'); commit`
 	rate := map[string][]float64{}
 	for range 3 { // taken in turn: the machine's noise meets all alike
-		for name, sql := range map[string]string{"without": plain, "events": "begin; " + event + "; commit", "woken": "begin; " + event + "; commit"} {
+		for name, sql := range map[string]string{"without": plain, "events": event, "woken": event} {
 			r, err := b.commits(ctx, sql, name == "woken")
 			if err != nil {
 				return err
