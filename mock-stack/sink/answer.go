@@ -107,12 +107,40 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
+// writeBomb sends gzip that opens to that many zero bytes. Like a real one it is made beforehand: one member, sent over and
+// over (RFC 1952 lets members follow each other). Packing a gigabyte while answering would starve whoever shares the machine.
 func writeBomb(w io.Writer, opened int64) error {
-	packer := gzip.NewWriter(w)
-	if _, err := io.CopyN(packer, filler{}, opened); err != nil {
+	const block = 1 << 20
+	whole, err := packed(min(opened, block))
+	if err != nil {
 		return err
 	}
-	return packer.Close()
+	for ; opened >= block; opened -= block {
+		if _, err := w.Write(whole); err != nil {
+			return err
+		}
+	}
+	if opened == 0 {
+		return nil
+	}
+	rest, err := packed(opened)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(rest)
+	return err
+}
+
+func packed(zeros int64) ([]byte, error) {
+	var out bytes.Buffer
+	packer := gzip.NewWriter(&out)
+	if _, err := io.CopyN(packer, filler{}, zeros); err != nil {
+		return nil, err
+	}
+	if err := packer.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 // filler is an endless reader of zero bytes.
