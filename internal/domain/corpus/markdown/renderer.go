@@ -66,7 +66,7 @@ func New() *Renderer {
 	p := parser.NewParser(
 		parser.WithBlockParsers(blockParsers()...),
 		parser.WithInlineParsers(inlineParsers()...),
-		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithParagraphTransformers(util.Prioritized(boundedParagraphs{parser.LinkReferenceParagraphTransformer}, 100)),
 	)
 	md := goldmark.New(
 		goldmark.WithParser(p),
