@@ -39,6 +39,9 @@ func serve(ctx context.Context, p *program, args []string) (err error) {
 	if err := a.start(hard); err != nil {
 		return err
 	}
+	if a.cfg.metricsAddr != "" {
+		a.log.Warn("GATEHOUSE_METRICS_ADDR is set, but this version has no metrics: nothing listens there", "value", a.cfg.metricsAddr)
+	}
 	if err := errors.Join(a.importGuide(ctx), a.greet(ctx, p)); err != nil {
 		return errors.Join(err, a.stop(hard))
 	}
