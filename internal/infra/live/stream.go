@@ -29,6 +29,9 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store, no-transform")
 	header.Set("X-Accel-Buffering", "no") // nginx would collect the bytes
+	if r.Method == http.MethodHead {
+		return // nothing will be read, and nobody should wait for a stream without bytes
+	}
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
 		last = r.URL.Query().Get("last")

@@ -49,7 +49,7 @@ func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		e.Log.ErrorContext(r.Context(), "request failed", "request_id", RequestID(r.Context()),
 			"method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 	}
-	if p.status == http.StatusUnauthorized && r.Method == http.MethodGet && r.Header.Get("HX-Request") == "" {
+	if p.status == http.StatusUnauthorized && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("HX-Request") == "" {
 		_ = SeeOther(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()))
 		return
 	}

@@ -80,7 +80,7 @@ func (g *Gate) Require(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(ctx))
 			return
 		}
-		if op.CodeOf(err) == op.Unauthorized && r.Method == http.MethodGet && r.Header.Get("Hx-Request") == "" {
+		if op.CodeOf(err) == op.Unauthorized && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Hx-Request") == "" {
 			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 			return
 		}
