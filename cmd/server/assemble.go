@@ -169,6 +169,9 @@ func (a *app) start(ctx context.Context) error {
 			a.log.Warn("listening", "error", err)
 		}
 	})
+	if a.cfg.role != "web" {
+		a.loops.Go(func() { a.prepareSearch(loops) })
+	}
 	if err := a.runtime.Start(ctx); err != nil {
 		return fmt.Errorf("start the queue: %w", err)
 	}
@@ -198,6 +201,14 @@ func (a *app) close() error {
 }
 
 func (a *app) httpLog() *log.Logger { return slog.NewLogLogger(a.log.Handler(), slog.LevelDebug) }
+
+// prepareSearch says at the start what would otherwise show only when somebody
+// searches. The site does not wait for it: writes go on without search.
+func (a *app) prepareSearch(ctx context.Context) {
+	if err := a.engine.Prepare(ctx); err != nil && ctx.Err() == nil {
+		a.log.Warn("search cannot be used; the site runs without it and catches up by itself", "engine", a.engine.Name(), "error", err)
+	}
+}
 
 // newEngine is the search engine that the settings name.
 func newEngine(cfg config, pool *pg.DB) (search.Engine, error) {

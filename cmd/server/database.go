@@ -44,7 +44,10 @@ func (d *database) migrate(ctx context.Context) error {
 	return pg.Migrate(ctx, d.url, pg.Plan{Current: gatehouse.Schema, Steps: pg.Migrations, Then: river.Migrate})
 }
 
-func migrateOnly(ctx context.Context, p *program, _ []string) (err error) {
+func migrateOnly(ctx context.Context, p *program, args []string) (err error) {
+	if len(args) > 0 {
+		return errUsage
+	}
 	db, err := openDatabase(ctx, p.cfg, p.errOut)
 	if err != nil {
 		return err

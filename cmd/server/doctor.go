@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
-	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/embedded"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
 )
 
 // Bounds that doctor and the panel share with the guide.
@@ -26,9 +26,13 @@ type examination struct {
 	look func(ctx context.Context) (found string, err error)
 }
 
-// doctor looks at everything a start depends on and changes nothing, except
-// that it starts the private cluster when nobody runs it.
-func doctor(ctx context.Context, p *program, _ []string) error {
+// doctor looks at everything a start depends on and changes nothing. A private
+// cluster that nobody runs is started for the look and stopped again; one that
+// was never made is not made.
+func doctor(ctx context.Context, p *program, args []string) error {
+	if len(args) > 0 {
+		return errUsage
+	}
 	var db *database
 	var pool *pg.DB
 	defer func() {
@@ -45,11 +49,14 @@ func doctor(ctx context.Context, p *program, _ []string) error {
 		{"disk", func(context.Context) (string, error) { return diskSpace(p.cfg.dataDir) }},
 		{"seal key", func(context.Context) (string, error) { return sealKey(p.cfg) }},
 		{"database", func(ctx context.Context) (found string, err error) {
+			if p.cfg.databaseURL == "" && !embedded.Exists(p.cfg.dataDir) {
+				return "none yet; the first start makes a private one in " + p.cfg.dataDir, nil
+			}
 			if db, err = openDatabase(ctx, p.cfg, p.errOut); err != nil {
 				return "", err
 			}
 			if pool, err = pg.Open(ctx, db.url, pg.Options{MaxConns: 2, Application: "gatehouse doctor"}); err != nil {
-				return "", fmt.Errorf("%w; check that PostgreSQL runs and that DATABASE_URL is right", err)
+				return "", err
 			}
 			err = pool.QueryRow(ctx, `select split_part(version(), ' on ', 1) || ', ' || pg_size_pretty(pg_database_size(current_database()))`).Scan(&found)
 			return found, err
@@ -61,7 +68,11 @@ func doctor(ctx context.Context, p *program, _ []string) error {
 			if err != nil {
 				return "", err
 			}
-			return engine.Name() + " answers", engine.Check(ctx)
+			err = engine.Check(ctx)
+			if errors.Is(err, search.ErrNoIndex) {
+				return engine.Name() + " answers; a running server makes its index", nil
+			}
+			return engine.Name() + " answers", err
 		})},
 	}
 	sick := 0
@@ -69,6 +80,10 @@ func doctor(ctx context.Context, p *program, _ []string) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		found, err := e.look(ctx)
 		cancel()
+		if errors.Is(err, errNotLooked) {
+			fmt.Fprintf(p.out, "%-9s -        not looked at: there is no database to ask\n", e.name)
+			continue
+		}
 		if err != nil {
 			sick++
 			fmt.Fprintf(p.out, "%-9s PROBLEM  %v\n", e.name, err)
@@ -82,11 +97,14 @@ func doctor(ctx context.Context, p *program, _ []string) error {
 	return nil
 }
 
+// errNotLooked: what is asked of a database cannot be, and its line says why.
+var errNotLooked = errors.New("not looked at")
+
 // needs skips an examination when there is no database to ask.
 func needs(pool **pg.DB, look func(context.Context, *pg.DB) (string, error)) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		if *pool == nil {
-			return "", errors.New("not looked at, because the database cannot be reached")
+			return "", errNotLooked
 		}
 		return look(ctx, *pool)
 	}
@@ -140,17 +158,4 @@ func diskSpace(dir string) (string, error) {
 		return "", fmt.Errorf("only %s; make room", text)
 	}
 	return text, nil
-}
-
-func sealKey(c config) (string, error) {
-	if c.sealKey == "" {
-		// Looking must not make one: that is for the first start.
-		if _, err := os.Stat(filepath.Join(c.dataDir, seal.KeyFile)); errors.Is(err, os.ErrNotExist) {
-			return "none yet; the first start makes one", nil
-		}
-	}
-	if _, err := seal.Load(c.sealKey, c.dataDir); err != nil {
-		return "", err
-	}
-	return "can be read", nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -12,6 +13,21 @@ import (
 type doors struct {
 	site   net.Listener // nil for role worker
 	server *http.Server
+}
+
+// reachedAt is the base address with the port that was really taken where the
+// settings left the choice to the system.
+func (d *doors) reachedAt(base *url.URL) *url.URL {
+	if d.site == nil || base.Port() != "0" {
+		return base
+	}
+	_, port, err := net.SplitHostPort(d.site.Addr().String())
+	if err != nil {
+		return base
+	}
+	taken := *base
+	taken.Host = net.JoinHostPort(base.Hostname(), port)
+	return &taken
 }
 
 // serve answers until shutdown; what ends it otherwise comes out of the channel.

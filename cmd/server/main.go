@@ -123,7 +123,10 @@ func stopSignals() (ctx context.Context, forced <-chan struct{}, release func())
 	return ctx, force, func() { close(done); cancel(); signal.Stop(signals) }
 }
 
-func printVersion(_ context.Context, p *program, _ []string) error {
+func printVersion(_ context.Context, p *program, args []string) error {
+	if len(args) > 0 {
+		return errUsage
+	}
 	_, err := fmt.Fprintln(p.out, "gatehouse", version)
 	return err
 }

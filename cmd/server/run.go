@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
@@ -28,6 +29,7 @@ func serve(ctx context.Context, p *program, args []string) (err error) {
 		return err
 	}
 	defer func() { err = orFirst(err, doors.close()) }()
+	p.cfg.baseURL = doors.reachedAt(p.cfg.baseURL)
 	a, err := assemble(ctx, p, partsForServing)
 	if err != nil {
 		return err
@@ -113,8 +115,12 @@ func listen(c config) (*doors, error) {
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: this user may not listen there; ports below 1024 need root or a proxy in front", c.addr)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: another program listens there already; stop it, or choose another port such as GATEHOUSE_ADDR=127.0.0.1:8081", c.addr)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: this machine does not have that address; 127.0.0.1 is for this machine only, 0.0.0.0 is every address it has", c.addr)
 	case err != nil:
-		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: cannot listen there (%w); stop the other program or choose another port", c.addr, err)
+		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: cannot listen there: %w", c.addr, err)
 	}
 	return &doors{site: l}, nil
 }

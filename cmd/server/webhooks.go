@@ -8,12 +8,11 @@ import (
 	webhookjobs "github.com/gatehouse-hq/gatehouse/internal/domain/webhooks/subscriber"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
-	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
 )
 
 // newWebhooks builds the webhooks domain and what sends for it.
 func (a *app) newWebhooks(rec events.Recorder) error {
-	sealer, err := seal.Load(a.cfg.sealKey, a.cfg.dataDir)
+	sealer, err := loadSealer(a.cfg)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type Drift struct {
 // differ. An index outside the database can be wiped, or restored from an
 // older state, behind our back; no event tells of it (field case F30).
 func (d *Domain) Verify(ctx context.Context) error {
-	if err := d.engine.Check(ctx); err != nil {
+	if err := d.engine.Prepare(ctx); err != nil {
 		return fmt.Errorf("search by %s: %w", d.engine.Name(), err)
 	}
 	found, err := d.Drift(ctx, settling)

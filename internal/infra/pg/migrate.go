@@ -41,13 +41,16 @@ func Migrate(ctx context.Context, url string, p Plan) (err error) {
 	}
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return fmt.Errorf("reach database: %w", scrub(err))
+		return unreached(err)
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		err = errors.Join(err, conn.Close(end)) // closing also frees the lock
+		err = errors.Join(notAllowed(err, conn.Config()), conn.Close(end)) // closing also frees the lock
 	}()
+	if err := recentEnough(conn.PgConn()); err != nil {
+		return err
+	}
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
 		return fmt.Errorf("wait for the migration lock: %w", err)
 	}

@@ -8,8 +8,13 @@ package search
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrNoIndex: the engine answers and holds no index of ours. A running worker
+// makes it, at its start and every five minutes.
+var ErrNoIndex = errors.New("there is no search index yet; a running server makes it within five minutes")
 
 // Document is what an engine keeps of one note. ID is the note's row id.
 type Document struct {
@@ -63,9 +68,11 @@ type Engine interface {
 	Search(ctx context.Context, q Query) (Results, error)
 	// Each calls fn with pages of (id, version) of everything the engine holds.
 	Each(ctx context.Context, fn func(held []Held) error) error
-	// Check proves that the engine can be used, and settles its settings. The
-	// error says what to do.
+	// Check proves that the engine can be used, and changes nothing. The error
+	// says what to do; it is ErrNoIndex where Prepare was never called.
 	Check(ctx context.Context) error
+	// Prepare makes the index where it is missing and settles its settings.
+	Prepare(ctx context.Context) error
 }
 
 // Held is a document an engine holds and the version it was made from.

@@ -43,6 +43,7 @@ func (e *engine) Upsert(context.Context, []search.Document) error       { return
 func (e *engine) Remove(context.Context, []string) error                { return nil }
 func (e *engine) Each(context.Context, func([]search.Held) error) error { return nil }
 func (e *engine) Check(context.Context) error                           { return nil }
+func (e *engine) Prepare(context.Context) error                         { return nil }
 func (e *engine) Search(_ context.Context, q search.Query) (search.Results, error) {
 	hits := e.found[min(q.Offset, len(e.found)):]
 	return search.Results{Hits: hits[:min(q.Limit, len(hits))], Total: len(e.found)}, nil

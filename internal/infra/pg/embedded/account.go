@@ -65,7 +65,7 @@ func (a account) canReach(dir string) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("look at the data directory: %w", err)
+			return unwritable(dir, err)
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && !a.mayEnter(st.Uid, st.Gid, info.Mode()) {
 			return fmt.Errorf("the data directory %s cannot be reached by the user %s, as which PostgreSQL runs, because %s "+

@@ -59,6 +59,12 @@ func DefaultDataDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "gatehouse"), nil
 }
 
+// Exists reports whether a private cluster was ever made in the data directory.
+func Exists(dataDir string) bool {
+	_, err := os.Stat(newLayout(dataDir).cluster())
+	return err == nil
+}
+
 // create makes the directories around the cluster. As root they let the database's user pass through, but not list.
 func (l layout) create(acct account) error {
 	mode := os.FileMode(0o700)

@@ -21,6 +21,9 @@ func unwritable(dataDir string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("the data directory %s may not be written by this user: "+
 			"set GATEHOUSE_DATA_DIR to another place, or change its owner: %w", dataDir, err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("the data directory %s cannot be made, because something on the way to it is a file: "+
+			"set GATEHOUSE_DATA_DIR to another place: %w", dataDir, err)
 	}
 	return fmt.Errorf("prepare the data directory %s: %w", dataDir, err)
 }

@@ -25,8 +25,9 @@ func each(e search.Engine) map[string]func(context.Context) error {
 			_, err := e.Search(ctx, search.Query{Text: "plum", Limit: 10})
 			return err
 		},
-		"each":  func(ctx context.Context) error { return e.Each(ctx, func([]search.Held) error { return nil }) },
-		"check": func(ctx context.Context) error { return e.Check(ctx) },
+		"each":    func(ctx context.Context) error { return e.Each(ctx, func([]search.Held) error { return nil }) },
+		"check":   func(ctx context.Context) error { return e.Check(ctx) },
+		"prepare": func(ctx context.Context) error { return e.Prepare(ctx) },
 	}
 }
 
@@ -56,8 +57,8 @@ func TestOutage(t *testing.T) {
 					t.Errorf("%s took %s", name, took)
 				}
 			}
-			if n := total(server) - before; outage != fake.OutageRefuse && n != 5 {
-				t.Errorf("5 failing calls asked %d times", n)
+			if n := total(server) - before; outage != fake.OutageRefuse && n != 6 {
+				t.Errorf("6 failing calls asked %d times", n)
 			}
 			if err := server.SetOutage(fake.OutageNone); err != nil {
 				t.Fatal(err)
@@ -205,7 +206,7 @@ func TestWiped(t *testing.T) {
 		t.Errorf("after a write: %+v, %v", res, err)
 	}
 	server.Wipe()
-	if err := e.Check(t.Context()); err != nil {
+	if err := e.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	res, err = e.Search(t.Context(), search.Query{Text: "plum", PublishedOnly: true, Limit: 10})

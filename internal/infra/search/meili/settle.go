@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/meilisearch/meilisearch-go"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
 )
 
 // The settings that searches here rely on; all others are the operator's.
@@ -17,9 +19,28 @@ func ranking() []string {
 	return []string{"words", "typo", "attribute", "proximity", "exactness", "updated_at:desc"}
 }
 
-// Check proves that the server can be used and brings index and settings in
-// order. A wiped server has an empty index afterwards.
+// Check proves that the server, its index and the settings can be used.
 func (e *Engine) Check(ctx context.Context) error {
+	info, err := e.info(ctx)
+	if isCode(err, meilisearch.APIErrCodeIndexNotFound) {
+		return search.ErrNoIndex
+	}
+	if err != nil {
+		return fmt.Errorf("look at the search index: %w", err)
+	}
+	if info.PrimaryKey != "" && info.PrimaryKey != key {
+		return e.wrongKey(info.PrimaryKey)
+	}
+	differ, err := e.unsettled(ctx)
+	if err == nil && differ != nil {
+		err = fmt.Errorf("the settings of index %s at %s were changed; a running server puts them right within five minutes", e.uid, e.url)
+	}
+	return err
+}
+
+// Prepare brings index and settings in order. A wiped server has an empty index
+// afterwards.
+func (e *Engine) Prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.write)
 	defer cancel()
 	if err := e.settle(ctx, true); err != nil {
@@ -46,8 +67,7 @@ func (e *Engine) settle(ctx context.Context, always bool) error {
 			return err
 		}
 	} else if info.PrimaryKey != key {
-		return fmt.Errorf("the index %s of Meilisearch at %s has the primary key %q, but it must be %q: delete that index "+
-			"(DELETE /indexes/%s) and rebuild search; nothing is lost, the notes are in the database", e.uid, e.url, info.PrimaryKey, key, e.uid)
+		return e.wrongKey(info.PrimaryKey)
 	}
 	made := info.CreatedAt.UnixNano()
 	if !always && e.settled.Load() == made {
@@ -58,6 +78,11 @@ func (e *Engine) settle(ctx context.Context, always bool) error {
 	}
 	e.settled.Store(made)
 	return nil
+}
+
+func (e *Engine) wrongKey(have string) error {
+	return fmt.Errorf("the index %s of Meilisearch at %s has the primary key %q, but it must be %q: delete that index "+
+		"(DELETE /indexes/%s) and rebuild search; nothing is lost, the notes are in the database", e.uid, e.url, have, key, e.uid)
 }
 
 func (e *Engine) info(ctx context.Context) (info *meilisearch.IndexResult, err error) {
@@ -95,13 +120,27 @@ func (e *Engine) state(ctx context.Context) error {
 // settings compares before it writes: changed settings make the server index
 // everything again.
 func (e *Engine) settings(ctx context.Context) error {
+	want, err := e.unsettled(ctx)
+	if err != nil || want == nil {
+		return err
+	}
+	err = e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) { return e.index().UpdateSettings(ctx, want) })
+	if err != nil {
+		return fmt.Errorf("write the settings of index %s: %w", e.uid, err)
+	}
+	return nil
+}
+
+// unsettled is what must be written for the settings to be right: nil when they
+// are.
+func (e *Engine) unsettled(ctx context.Context) (*meilisearch.Settings, error) {
 	var have *meilisearch.Settings
 	err := e.request(ctx, func(ctx context.Context) (err error) {
 		have, err = e.index().GetSettings(ctx)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read the settings of index %s: %w", e.uid, err)
+		return nil, fmt.Errorf("read the settings of index %s: %w", e.uid, err)
 	}
 	var want meilisearch.Settings
 	if !slices.Equal(have.SearchableAttributes, searchable()) {
@@ -114,11 +153,7 @@ func (e *Engine) settings(ctx context.Context) error {
 		want.RankingRules = ranking()
 	}
 	if want.SearchableAttributes == nil && want.FilterableAttributes == nil && want.RankingRules == nil {
-		return nil
+		return nil, nil
 	}
-	err = e.change(ctx, func(ctx context.Context) (*meilisearch.TaskInfo, error) { return e.index().UpdateSettings(ctx, &want) })
-	if err != nil {
-		return fmt.Errorf("write the settings of index %s: %w", e.uid, err)
-	}
-	return nil
+	return &want, nil
 }

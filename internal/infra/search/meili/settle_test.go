@@ -2,6 +2,7 @@ package meili_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -62,7 +63,7 @@ func TestIndexMadeByHand(t *testing.T) {
 		byHand(t, server, "POST", "/indexes", map[string]string{"uid": index, "primaryKey": "note_id"})
 		e := engineOf(t, server)
 		for what, err := range map[string]error{
-			"check": e.Check(t.Context()), "write": e.Upsert(t.Context(), []search.Document{note(1, 1, "plum")}),
+			"check": e.Check(t.Context()), "prepare": e.Prepare(t.Context()), "write": e.Upsert(t.Context(), []search.Document{note(1, 1, "plum")}),
 		} {
 			t.Log(what)
 			wantError(t, err, `"note_id"`, `must be "id"`, "DELETE /indexes/"+index, "rebuild search")
@@ -71,7 +72,7 @@ func TestIndexMadeByHand(t *testing.T) {
 			t.Errorf("it was written to: %v", docs)
 		}
 		byHand(t, server, "DELETE", "/indexes/"+index, nil) // what the error says
-		if err := e.Check(t.Context()); err != nil {
+		if err := e.Prepare(t.Context()); err != nil {
 			t.Errorf("after doing what the error says: %v", err)
 		}
 		put(t, e, note(1, 1, "plum"))
@@ -114,7 +115,7 @@ func TestSettingsAreWrittenOnce(t *testing.T) {
 	put(t, first, note(2, 1, "pear"))
 	second := engineOf(t, server)
 	for range 2 {
-		if err := second.Check(t.Context()); err != nil {
+		if err := second.Prepare(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +186,7 @@ func TestManyAtOnce(t *testing.T) {
 			if err := e.Upsert(t.Context(), []search.Document{note(n, 1, "plum")}); err != nil {
 				t.Error(err)
 			}
-			if err := e.Check(t.Context()); err != nil {
+			if err := e.Prepare(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -193,5 +194,26 @@ func TestManyAtOnce(t *testing.T) {
 	workers.Wait()
 	if got := held(t, e); len(got) != 8 {
 		t.Errorf("held %d of 8", len(got))
+	}
+}
+
+// Looking changes nothing: no index is made, no setting is written.
+func TestCheckChangesNothing(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	e := engineOf(t, server)
+	if err := e.Check(t.Context()); !errors.Is(err, search.ErrNoIndex) {
+		t.Errorf("without an index: %v", err)
+	}
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	byHand(t, server, "PATCH", "/indexes/"+index+"/settings", map[string]any{"filterableAttributes": []string{"genre"}})
+	before := server.Requests()
+	wantError(t, e.Check(t.Context()), "settings", "were changed")
+	for request, n := range server.Requests() {
+		if !strings.HasPrefix(request, "GET ") && n != before[request] {
+			t.Errorf("looking asked %s", request)
+		}
 	}
 }

@@ -32,6 +32,9 @@ func (e *Engine) Check(ctx context.Context) error {
 	return nil
 }
 
+// Prepare has nothing to do: the table comes with the schema.
+func (e *Engine) Prepare(ctx context.Context) error { return e.Check(ctx) }
+
 // Upsert writes documents in one statement. A document made from an older
 // version of its note than the one held changes nothing: two workers may race
 // (field case F31).

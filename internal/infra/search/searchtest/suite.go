@@ -4,6 +4,7 @@ package searchtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -239,7 +240,7 @@ func held(t *testing.T, e search.Engine) {
 func check(t *testing.T, e search.Engine) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if err := e.Check(ctx); err != nil {
+	if err := errors.Join(e.Prepare(ctx), e.Check(ctx)); err != nil {
 		t.Error(err)
 	}
 	if e.Name() == "" {
