@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
 
 // Kind declares a sort of job. Kinds are data handed over at construction.
@@ -19,6 +22,10 @@ type Kind struct {
 	// RetriedBy names the section that owns retries of this kind; Tasks then
 	// refuses and links there.
 	RetriedBy string
+	// Cancelled is told of each job that a person cancelled: a waiting one in the
+	// transaction of the cancel, a running one right after its attempt. nil tells
+	// nobody. It is not called for CancelMatching, whose caller knows.
+	Cancelled func(ctx context.Context, tx pg.Tx, args json.RawMessage) error
 	// Subject tells a person what these args are about; nil shows nothing.
 	Subject func(args json.RawMessage) string
 }

@@ -46,6 +46,10 @@ type Result struct {
 type Match struct {
 	Kind string
 	Args map[string]any
+	// DueAfter keeps only jobs that are due later than that; zero keeps all.
+	DueAfter time.Time
+	// Limit is how many at most, lowest id first; 0 means all.
+	Limit int
 }
 
 // Jobs puts work into the queue. Bound to a transaction by With, the job

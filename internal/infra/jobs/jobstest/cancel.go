@@ -18,6 +18,7 @@ func cancelCases() []Case {
 		{"a cancelled running job that still succeeds is completed", cancelTooLate},
 		{"a cancel during a run whose failure would be retried ends the job", cancelFailing},
 		{"a cancel during an effect that may have happened stays flagged uncertain", cancelHeld},
+		{"the kind is told of every job that a person cancelled", cancelTells},
 	}
 }
 
@@ -25,6 +26,7 @@ func matchingCases() []Case {
 	return []Case{
 		{"matching jobs are cancelled in the caller's transaction, running ones are not", cancelsMatching},
 		{"matching jobs are moved in the caller's transaction", movesMatching},
+		{"some of the matching jobs are moved, none twice", movesSome},
 	}
 }
 
@@ -160,6 +162,42 @@ func movesMatching(t *testing.T, w World) {
 		t.Errorf("brought forward, they ran after %s", took)
 	}
 	equal(t, "state of the other endpoint's", get(t, rt, b).State, jobs.Pending)
+}
+
+func movesSome(t *testing.T, w World) {
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", nothing)}})
+	for n := range 5 {
+		enqueue(t, rt, "demo", map[string]int{"n": n}, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
+	}
+	soon := time.Now().Add(30 * time.Minute)
+	m := jobs.Match{Kind: "demo", DueAfter: time.Now().Add(45 * time.Minute), Limit: 2}
+	for _, want := range []int{2, 2, 1, 0} {
+		equal(t, "moved", value(rt.RescheduleMatching(ctxOf(t), m, soon))(t), want)
+	}
+}
+
+func cancelTells(t *testing.T, w World) {
+	running := make(chan bool, 1)
+	told := make(chan string, 4)
+	k := kind("demo", func(ctx context.Context, _ json.RawMessage) error {
+		running <- true
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	k.Cancelled = func(_ context.Context, _ pg.Tx, a json.RawMessage) error {
+		told <- string(a)
+		return nil
+	}
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{k}})
+	waiting := enqueue(t, rt, "demo", map[string]int{"n": 1}, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
+	must(t, rt.Cancel(ctxOf(t), waiting, jobs.Expected{State: jobs.Pending}))
+	equal(t, "told of the waiting one", receive(t, "told", told), `{"n": 1}`)
+	now := enqueue(t, rt, "demo", map[string]int{"n": 2}, jobs.EnqueueOpts{})
+	receive(t, "it runs", running)
+	must(t, rt.Cancel(ctxOf(t), now, jobs.Expected{State: jobs.Running}))
+	equal(t, "told of the running one", receive(t, "told", told), `{"n": 2}`)
+	ends(t, rt, now, jobs.Cancelled)
+	equal(t, "told once each", len(told), 0)
 }
 
 func cancelHeld(t *testing.T, w World) {

@@ -13,6 +13,7 @@ import (
 // seen is what a change looks at, under the row's lock.
 type seen struct {
 	kind, queue, raw string
+	args             json.RawMessage
 	attempt          int
 	meta             meta
 }
@@ -21,8 +22,8 @@ type seen struct {
 func lockSeen(ctx context.Context, tx pg.Tx, id jobs.ID, want jobs.Expected) (seen, error) {
 	var s seen
 	var metadata []byte
-	err := tx.QueryRow(ctx, `select kind, queue, state::text, attempt, metadata from river.river_job where id = $1 for update`, id).
-		Scan(&s.kind, &s.queue, &s.raw, &s.attempt, &metadata)
+	err := tx.QueryRow(ctx, `select kind, queue, state::text, attempt, metadata, args from river.river_job where id = $1 for update`, id).
+		Scan(&s.kind, &s.queue, &s.raw, &s.attempt, &metadata, &s.args)
 	if pg.NoRows(err) {
 		return s, jobs.ErrNotFound
 	}
@@ -93,14 +94,20 @@ where id = $1`, id, neverEnough, updates)
 // returns nil.
 func (rt *Runtime) Cancel(ctx context.Context, id jobs.ID, want jobs.Expected) error {
 	err := pg.InTx(ctx, rt.db, func(tx pg.Tx) error {
-		if _, err := lockSeen(ctx, tx, id, want); err != nil {
+		s, err := lockSeen(ctx, tx, id, want)
+		if err != nil {
 			return err
 		}
 		if want.State.Final() {
 			return jobs.ErrConflict
 		}
-		_, err := rt.speaker.JobCancelTx(ctx, tx.Tx, int64(id))
-		return err
+		if _, err := rt.speaker.JobCancelTx(ctx, tx.Tx, int64(id)); err != nil {
+			return err
+		}
+		if tell := rt.kinds[s.kind].Cancelled; tell != nil && want.State != jobs.Running {
+			return tell(ctx, tx, s.args)
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cancel task %d: %w", id, err)

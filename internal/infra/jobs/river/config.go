@@ -39,6 +39,8 @@ const (
 	defaultBeat   = 2 * time.Second
 	defaultTurn   = time.Second
 	defaultMaxAge = 14 * 24 * time.Hour
+	// tellTime is what a kind may take to hear of a cancelled job.
+	tellTime = 5 * time.Second
 
 	// libraryConns is what the library holds at once for itself: batched
 	// completion, a fetch, leadership and maintenance. The relay holds one more.

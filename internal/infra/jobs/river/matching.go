@@ -18,7 +18,8 @@ const matching = `
 with waiting as (
   select id from river.river_job
   where kind = $1 and args @> $2 and state in ('available', 'scheduled', 'pending', 'retryable')
-  order by id for update
+    and ($3::timestamptz is null or scheduled_at > $3)
+  order by id limit nullif($4::bigint, 0) for update
 )`
 
 func (b *bound) CancelMatching(ctx context.Context, m jobs.Match) (int, error) {
@@ -27,7 +28,7 @@ func (b *bound) CancelMatching(ctx context.Context, m jobs.Match) (int, error) {
 		return 0, err
 	}
 	tag, err := b.tx.Exec(ctx, matching+`
-update river.river_job j set state = 'cancelled', finalized_at = clock_timestamp() from waiting where j.id = waiting.id`, m.Kind, sub)
+update river.river_job j set state = 'cancelled', finalized_at = clock_timestamp() from waiting where j.id = waiting.id`, m.Kind, sub, dueAfter(m), m.Limit)
 	if err != nil {
 		return 0, fmt.Errorf("cancel waiting tasks of kind %s: %w", m.Kind, err)
 	}
@@ -40,11 +41,11 @@ func (b *bound) RescheduleMatching(ctx context.Context, m jobs.Match, at time.Ti
 		return 0, err
 	}
 	rows, err := b.tx.Query(ctx, matching+`
-update river.river_job j set scheduled_at = $3, state = case
-  when $3 <= clock_timestamp() + make_interval(secs => $4) then 'available'
+update river.river_job j set scheduled_at = $5, state = case
+  when $5 <= clock_timestamp() + make_interval(secs => $6) then 'available'
   when j.state = 'retryable' or j.attempt > 0 then 'retryable'
   else 'scheduled' end::river.river_job_state
-from waiting where j.id = waiting.id returning j.queue`, m.Kind, sub, at, soon.Seconds())
+from waiting where j.id = waiting.id returning j.queue`, m.Kind, sub, dueAfter(m), m.Limit, at, soon.Seconds())
 	if err != nil {
 		return 0, fmt.Errorf("reschedule waiting tasks of kind %s: %w", m.Kind, err)
 	}
@@ -56,6 +57,13 @@ from waiting where j.id = waiting.id returning j.queue`, m.Kind, sub, at, soon.S
 		b.tx.AfterCommit(func() { b.rt.poke(distinct...) })
 	}
 	return len(queues), nil
+}
+
+func dueAfter(m jobs.Match) *time.Time {
+	if m.DueAfter.IsZero() {
+		return nil
+	}
+	return &m.DueAfter
 }
 
 // CancelMatching works in a transaction of its own.

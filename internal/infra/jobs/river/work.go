@@ -131,6 +131,7 @@ func (r *run) settle(ctx context.Context, err error) error {
 		if errors.As(err, &discard) && discard.Uncertain {
 			r.set(ctx, "uncertain", true) // cancelled, and yet it may have happened
 		}
+		r.tellCancelled(ctx)
 		return r.fail(ctx, outCancelled, err)
 	case errors.As(err, &snooze):
 		return r.snooze(ctx, snooze.For)
@@ -143,6 +144,21 @@ func (r *run) settle(ctx context.Context, err error) error {
 		return r.fail(ctx, outFailed, err)
 	}
 	return r.fail(ctx, outFailed, err)
+}
+
+// tellCancelled tells the kind's owner. The job ends cancelled whether that
+// succeeds or not, so a failure is only logged.
+func (r *run) tellCancelled(ctx context.Context) {
+	tell := r.w.kind.Cancelled
+	if tell == nil {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
+	defer stop()
+	err := pg.InTx(ctx, r.w.rt.db, func(tx pg.Tx) error { return tell(ctx, tx, r.job.Args.raw) })
+	if err != nil {
+		r.w.rt.log.Error("cannot tell that a task was cancelled", "job", r.job.ID, "kind", r.w.kind.Name, "error", err)
+	}
 }
 
 // interrupt: the process is stopping, which is nobody's fault. A snooze of
