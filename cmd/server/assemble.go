@@ -63,12 +63,13 @@ type app struct {
 	loops      sync.WaitGroup
 	endLoops   context.CancelFunc
 	endStreams func()
+	endHooks   func() // nothing more is heard of changed endpoints
 }
 
 // assemble opens the database, brings it up to date and wires the program, top
 // to bottom. Nothing works by itself until start.
 func assemble(ctx context.Context, p *program, need parts) (_ *app, err error) {
-	a := &app{cfg: p.cfg, log: telemetry.NewLog(p.errOut, slog.LevelInfo), endLoops: func() {}, endStreams: func() {}}
+	a := &app{cfg: p.cfg, log: telemetry.NewLog(p.errOut, slog.LevelInfo), endLoops: func() {}, endStreams: func() {}, endHooks: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -191,6 +192,7 @@ func (a *app) stop(ctx context.Context) error {
 
 // close lets go of the database.
 func (a *app) close() error {
+	a.endHooks()
 	if a.pool != nil {
 		a.pool.Close()
 	}

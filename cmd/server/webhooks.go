@@ -25,7 +25,7 @@ func (a *app) newWebhooks(rec events.Recorder) error {
 // connectWebhooks hands bus and queue over, which are built later than the domains.
 func (a *app) connectWebhooks() {
 	a.webhooks.Connect(webhooks.Queue{Jobs: a.runtime, Inspect: a.runtime, Wait: a.runtime.Wait, Types: a.bus.Types(), Event: a.event})
-	a.deliveries.Connect(webhookjobs.Queue{Jobs: a.runtime, Event: a.event, Listener: a.listener})
+	a.endHooks = a.deliveries.Connect(webhookjobs.Queue{Jobs: a.runtime, Event: a.event, Listener: a.listener})
 }
 
 func (a *app) event(ctx context.Context, id string) (events.Event, error) {

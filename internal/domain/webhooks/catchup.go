@@ -24,7 +24,6 @@ const (
 	catchUpEvery = time.Second
 	// catchUpMost bounds a step. From there on the line's own pacing is what keeps the receiver from being flooded.
 	catchUpMost = 1000
-	pullSpare   = 32
 	// catchUpFailing is when a step is tried again after the receiver failed once more.
 	catchUpFailing = 5 * time.Minute
 )
@@ -115,34 +114,12 @@ update public.webhook_deliveries d set state = 'waiting' from (
 	return len(ids), err
 }
 
-// pullForward brings to now what waits for a late turn, oldest first. Past the first steps everything comes at once, for
-// the line to pace.
+// pullForward brings to now what waits for a later turn, oldest task first.
 func (d *Domain) pullForward(ctx context.Context, tx pg.Tx, id string, n int) (int, error) {
-	q := d.jobs.With(tx)
-	if n > 64 {
-		_, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id}}, time.Now())
-		return 0, err // nothing is left for a next step
-	}
-	// Some that wait are being sent at this moment; their tasks do not move, so a few more are looked at.
-	rows, err := tx.Query(ctx, `
-select event_id::text from public.webhook_deliveries where endpoint_id = $1::uuid and state = 'waiting' order by event_id limit $2`, id, n+pullSpare)
+	now := time.Now()
+	moved, err := d.jobs.With(tx).RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id}, DueAfter: now, Limit: n}, now)
 	if err != nil {
-		return 0, fmt.Errorf("find retries: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return 0, fmt.Errorf("find retries: %w", err)
-	}
-	moved := 0
-	for _, event := range ids {
-		if moved >= n {
-			break
-		}
-		one, err := q.RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": id, "event_id": event}}, time.Now())
-		if err != nil {
-			return 0, fmt.Errorf("pull a retry forward: %w", err)
-		}
-		moved += one
+		return 0, fmt.Errorf("pull retries forward: %w", err)
 	}
 	return moved, nil
 }

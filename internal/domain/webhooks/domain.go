@@ -51,9 +51,10 @@ type Domain struct {
 // New builds the domain. Connect before the first use.
 func New(d Deps) *Domain { return &Domain{Deps: d, changed: func(string) {}} }
 
-// Inspector reads single tasks. A jobs.Runtime is one.
+// Inspector reads tasks. A jobs.Runtime is one.
 type Inspector interface {
 	Get(ctx context.Context, id jobs.ID) (jobs.Job, error)
+	List(ctx context.Context, f jobs.Filter) (jobs.Page, error)
 }
 
 // Queue is what the domain needs of bus and queue, which are built from the modules of all domains and so come later.

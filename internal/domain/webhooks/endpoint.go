@@ -1,6 +1,8 @@
 package webhooks
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -39,6 +41,13 @@ type Count struct {
 
 // countLimit is where counting stops.
 const countLimit = 10_000
+
+func (c Count) String() string {
+	if c.AtLeast {
+		return fmt.Sprintf("over %d", c.N)
+	}
+	return strconv.Itoa(c.N)
+}
 
 func countOf(n int) Count { return Count{N: min(n, countLimit), AtLeast: n > countLimit} }
 

@@ -128,6 +128,6 @@ func (d *Domain) lostKey(ctx context.Context) ([]Alert, error) {
 		return nil, nil
 	}
 	return []Alert{{Code: "webhook_key_lost", Title: "Webhook secrets cannot be read", Stuck: true, Link: "/admin/webhooks",
-		Evidence: fmt.Sprintf("The secrets of %d endpoints are sealed under key %s; the key in use is %s. Nothing can be sent to them.", n, lost.Sealed, lost.Have),
+		Evidence: fmt.Sprintf("The secrets of %d endpoints are sealed under key %s; the key in use is %s. This process can send nothing to them; what happens waits, and no attempt is spent.", n, lost.Sealed, lost.Have),
 		Next:     "Put the old key back (GATEHOUSE_SEAL_KEY or the key file of the backup), or delete these endpoints and create them anew."}}, nil
 }

@@ -49,10 +49,11 @@ func (d *Domain) kinds(h Handlers) []jobs.Kind {
 	return []jobs.Kind{{
 		Name: DeliverKind, Title: "Deliver to an endpoint", Description: "Sends one event to one endpoint: one signed POST.",
 		Queue: DeliverQueue, Policy: jobs.Policy{Attempts: Attempts, Backoff: jobs.WebhookBackoff, Timeout: attemptTime},
-		Handler: h.Deliver, Subject: deliverSubject,
+		Handler: h.Deliver, Subject: deliverSubject, Cancelled: d.TaskCancelled,
 	}, {
 		Name: TestKind, Title: "Test an endpoint", Description: "Sends a test event to one endpoint, once.",
 		Queue: DeliverQueue, Policy: jobs.Policy{Attempts: 1, Timeout: attemptTime}, Handler: h.Deliver, Awaited: true, Subject: deliverSubject,
+		Cancelled: d.TaskCancelled,
 	}, {
 		Name: CatchUpKind, Title: "Catch up with an endpoint", Description: "Sends what was parked or failed while an endpoint was away: one, then twice as many each second.",
 		Queue: "bulk", Policy: bulk, Handler: d.CatchUp,
@@ -78,7 +79,7 @@ func (d *Domain) ops() []op.Op {
 		op.New("webhooks.get", "Read an endpoint", "Reads one webhook endpoint.", op.Read, d.Get),
 		op.New("webhooks.create", "Create an endpoint", "Adds a webhook endpoint. Its signing secret is in the answer, this once.", op.Credential, d.Create),
 		op.New("webhooks.update", "Change an endpoint", "Changes an endpoint's address, event types, headers, limit or description. What is left out is kept.", op.Write, d.Update),
-		op.New("webhooks.delete", "Delete an endpoint", "Deletes an endpoint and cancels what waits for it. Its log stays readable.", op.Destructive, d.Delete),
+		op.WithPlan(op.New("webhooks.delete", "Delete an endpoint", "Deletes an endpoint and cancels what waits for it. Its log stays readable.", op.Destructive, d.Delete), d.planDelete),
 		op.New("webhooks.pause", "Pause an endpoint", "Switches an endpoint off; deliveries are parked until it is switched on.", op.Write, d.Pause),
 		op.New("webhooks.enable", "Switch an endpoint on", "Switches an endpoint on, and delivers or drops what was parked.", op.Write, d.Enable),
 		op.New("webhooks.rotate_secret", "Rotate a signing secret", "Gives an endpoint a new secret; the old one may sign as well for a while.", op.Credential, d.RotateSecret),

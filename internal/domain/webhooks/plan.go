@@ -42,3 +42,23 @@ func sends(out RecoverOut, endpoint string) op.Preview {
 func (d *Domain) planRedeliver(_ context.Context, in RedeliverIn) (op.Preview, RedeliverIn, error) {
 	return op.Preview{Summary: "Send these deliveries again, under the ids they had.", Count: len(in.EventIDs), Sample: in.EventIDs}, in, nil
 }
+
+// planDelete names the endpoint and counts what its deletion would cancel. The version is frozen: an endpoint that is
+// changed between plan and deed is not deleted.
+func (d *Domain) planDelete(ctx context.Context, in Ref) (op.Preview, Ref, error) {
+	r, err := d.live(ctx, d.DB, in, "")
+	if err != nil {
+		return op.Preview{}, in, err
+	}
+	open, err := counts(ctx, d.DB, []string{r.ID})
+	if err != nil {
+		return op.Preview{}, in, err
+	}
+	waiting, parked := countOf(open[r.ID][Waiting]), countOf(open[r.ID][Parked])
+	in.Version = r.Version
+	return op.Preview{
+		Summary: fmt.Sprintf("Delete the endpoint %s: nothing is sent to it any more, its secret is forgotten, and %s waiting and %s parked deliveries are cancelled. Its log stays readable for 14 days.",
+			r.name(), waiting, parked),
+		Count: waiting.N + parked.N, AtLeast: waiting.AtLeast || parked.AtLeast, Sample: []string{r.name()},
+	}, in, nil
+}

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -59,44 +58,4 @@ delete from public.webhook_endpoints e where deleted_at < clock_timestamp() - $1
 	}
 	jobs.Report(ctx, map[string]int64{"dropped_parked": dropped, "deleted": deleted, "orphans": int64(orphans)})
 	return ctx.Err()
-}
-
-// settleOrphans settles waiting deliveries whose task has ended: cancelled by hand, or given up for its age.
-func (d *Domain) settleOrphans(ctx context.Context) (n int, err error) {
-	rows, err := d.DB.Query(ctx, `
-select endpoint_id::text, event_id::text, job_id from (
-  select * from public.webhook_deliveries where state = 'waiting' and job_id is not null and created_at < clock_timestamp() - interval '1 hour' limit 20000) w
-order by random() limit 500`)
-	if err != nil {
-		return 0, fmt.Errorf("find deliveries without a task: %w", err)
-	}
-	type candidate struct {
-		Endpoint, Event string
-		Job             jobs.ID
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[candidate])
-	if err != nil {
-		return 0, fmt.Errorf("find deliveries without a task: %w", err)
-	}
-	for _, c := range list {
-		j, err := d.inspect.Get(ctx, c.Job)
-		if err != nil && !errors.Is(err, jobs.ErrNotFound) {
-			return n, err
-		}
-		if err == nil && !j.State.Final() {
-			continue
-		}
-		state := Failed
-		if j.State == jobs.Cancelled {
-			state = Cancelled
-		}
-		tag, err := d.DB.Exec(ctx, `
-update public.webhook_deliveries set state = $3, settled_at = clock_timestamp()
-where endpoint_id = $1::uuid and event_id = $2::uuid and state = 'waiting' and job_id = $4`, c.Endpoint, c.Event, state, int64(c.Job))
-		if err != nil {
-			return n, fmt.Errorf("settle a delivery without a task: %w", err)
-		}
-		n += int(tag.RowsAffected())
-	}
-	return n, nil
 }

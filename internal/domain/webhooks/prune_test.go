@@ -22,8 +22,24 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m, pgtest.NoLeaks) }
 
-// inspector knows tasks by number.
+// inspector knows tasks by number, and by the event they deliver.
 type inspector map[jobs.ID]jobs.State
+
+// List finds one task for each event of eventOf.
+func (i inspector) List(_ context.Context, f jobs.Filter) (jobs.Page, error) {
+	for state, event := range eventOf() {
+		if f.Args["event_id"] == event {
+			return jobs.Page{Jobs: []jobs.Job{{State: state}}}, nil
+		}
+	}
+	return jobs.Page{}, nil
+}
+
+// eventOf is the event whose only task is in that state.
+func eventOf() map[jobs.State]string {
+	return map[jobs.State]string{jobs.Pending: "0197d0f0-0000-7000-8000-000000000001", jobs.Cancelled: "0197d0f0-0000-7000-8000-000000000002",
+		jobs.Discarded: "0197d0f0-0000-7000-8000-000000000003"}
+}
 
 func (i inspector) Get(_ context.Context, id jobs.ID) (jobs.Job, error) {
 	if s, ok := i[id]; ok {
@@ -115,10 +131,15 @@ returning event_id::text`, id, state, created, settled, job).Scan(&event)
 		insert("waiting", "2 hours", "", 1):          "cancelled",
 		insert("waiting", "2 hours", "", 2):          "failed",
 		insert("waiting", "2 hours", "", 3):          "waiting",
-		insert("waiting", "2 hours", "", 0):          "waiting",
+		insert("waiting", "2 hours", "", 0):          "failed", // its task is nowhere: lost, and therefore shown
+		insert("waiting", "10 minutes", "", 0):       "waiting",
+	}
+	for state, becomes := range map[jobs.State]string{jobs.Pending: "waiting", jobs.Cancelled: "cancelled", jobs.Discarded: "failed"} {
+		exec(t, db, `insert into webhook_deliveries (endpoint_id, event_id, state, created_at) values ($1::uuid, $2::uuid, 'waiting', clock_timestamp() - interval '2 hours')`, id, eventOf()[state])
+		kept[eventOf()[state]] = becomes
 	}
 	needed, err := webhooks.NeededEvents(t.Context(), db, append(slices.Collect(maps.Keys(kept)), gone[0]))
-	if err != nil || len(needed) != 7 {
+	if err != nil || len(needed) != 11 {
 		t.Errorf("%d events are needed, %v", len(needed), err)
 	}
 	if err := d.Prune(t.Context()); err != nil {

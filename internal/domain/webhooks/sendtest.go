@@ -24,7 +24,7 @@ type TestOut struct {
 }
 
 // SendTest sends one webhook.test to the endpoint, once, and waits for the answer. It says nothing about the endpoint's
-// health and is never repeated.
+// health, is never repeated, and its task completes whatever the receiver says.
 func (d *Domain) SendTest(ctx context.Context, in TestIn) (TestOut, error) {
 	var out TestOut
 	var job jobs.ID
@@ -32,6 +32,9 @@ func (d *Domain) SendTest(ctx context.Context, in TestIn) (TestOut, error) {
 		r, err := d.live(ctx, tx, Ref{ID: in.ID}, "for share of e")
 		if err != nil {
 			return err
+		}
+		if _, err := d.Open(r.ID, r.Sealed); err != nil {
+			return explainKey(err)
 		}
 		if out.EventID, err = recordTest(ctx, d.Recorder.With(tx), r.OwnerID, r.ID); err != nil {
 			return err

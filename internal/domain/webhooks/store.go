@@ -81,11 +81,13 @@ func read(ctx context.Context, q pg.Querier, id string, lock string) (row, error
 	return found[0], nil
 }
 
-// counts are an endpoint's open deliveries by state, each counted up to one past the limit.
+// counts are an endpoint's open deliveries by state, each counted up to one past the limit. A test that failed has been
+// seen by whoever asked for it, and is not counted.
 func counts(ctx context.Context, q pg.Querier, ids []string) (map[string]map[DeliveryState]int, error) {
 	rows, err := q.Query(ctx, `
 select e.id::text, s.state, (select count(*) from (
-  select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = s.state and d.state <> 'delivered' limit $2) c)
+  select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = s.state and d.state <> 'delivered'
+    and (d.state <> 'failed' or d.trigger <> 'test') limit $2) c)
 from unnest($1::uuid[]) e (id), unnest(array['waiting', 'parked', 'failed']) s (state)`, ids, countLimit+1)
 	if err != nil {
 		return nil, fmt.Errorf("count deliveries: %w", err)

@@ -19,9 +19,12 @@ type Chart struct {
 // Line is one row of values, labelled at its end.
 type Line struct {
 	Label  string
-	Colour string // a state colour: "emerald", "rose"
-	Values []float64
+	Colour string    // a state colour: "emerald", "rose"
+	Values []float64 // NaN: nothing is known of that moment, and the line has a gap
 }
+
+// Gap is the value of a moment of which nothing is known.
+func Gap() float64 { return math.NaN() }
 
 // The drawing area in user units; the picture scales with its box.
 const (
@@ -33,7 +36,9 @@ func (c Chart) peak() float64 {
 	peak := 0.0
 	for _, l := range c.Lines {
 		for _, v := range l.Values {
-			peak = math.Max(peak, v)
+			if v > peak { // false for a gap
+				peak = v
+			}
 		}
 	}
 	return niceCeiling(peak)
@@ -62,19 +67,46 @@ func (c Chart) y(v float64) float64 {
 	return chartHeight - chartFoot - v/c.peak()*(chartHeight-chartTop-chartFoot)
 }
 
-func (c Chart) points(l Line) string {
-	var b strings.Builder
-	for i, v := range l.Values {
-		fmt.Fprintf(&b, "%.1f,%.1f ", c.x(i), c.y(v))
+// pieces are the parts of a line between its gaps, each as the points of a polyline. A piece of one point has that point
+// twice, or nothing would be drawn.
+func (c Chart) pieces(l Line) []string {
+	var all []string
+	var piece []string
+	end := func() {
+		if len(piece) == 1 {
+			piece = append(piece, piece[0])
+		}
+		if len(piece) > 0 {
+			all = append(all, strings.Join(piece, " "))
+		}
+		piece = nil
 	}
-	return strings.TrimSpace(b.String())
+	for i, v := range l.Values {
+		if math.IsNaN(v) {
+			end()
+			continue
+		}
+		piece = append(piece, fmt.Sprintf("%.1f,%.1f", c.x(i), c.y(v)))
+	}
+	end()
+	return all
 }
 
-func (l Line) last() float64 {
-	if len(l.Values) == 0 {
-		return 0
+// lastAt is the index of the last known value, -1 if there is none.
+func (l Line) lastAt() int {
+	i := len(l.Values) - 1
+	for i >= 0 && math.IsNaN(l.Values[i]) {
+		i--
 	}
-	return l.Values[len(l.Values)-1]
+	return i
+}
+
+// last is the last known value.
+func (l Line) last() float64 {
+	if i := l.lastAt(); i >= 0 {
+		return l.Values[i]
+	}
+	return 0
 }
 
 // labelYs places a label at each line's end, in the lines' order from the lowest up, so that
@@ -108,6 +140,9 @@ func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // number writes a value of a chart without needless digits: 0.5, 12, 1 240.
 func number(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
 	if v == math.Trunc(v) {
 		return Count(int64(v))
 	}

@@ -30,6 +30,20 @@ func TestChartOfNothingStillDraws(t *testing.T) {
 	}
 }
 
+func TestChartHasGapsWhereNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	gap := ui.Gap()
+	html := render(t, ui.LineChart(ui.Chart{Title: "T", Labels: []string{"1", "2", "3", "4", "5", "6"}, Lines: []ui.Line{
+		{Label: "a", Values: []float64{gap, 5, 5, gap, 7, gap}}, {Label: "b", Values: []float64{gap, gap, gap, gap, gap, gap}}}}))
+	if n := strings.Count(html, "<polyline"); n != 2 {
+		t.Errorf("%d pieces, want 2", n)
+	}
+	if strings.Contains(html, "NaN") {
+		t.Error("a gap is written as a number")
+	}
+	wants(t, html, `>7 a<`, `<td class="num">–</td>`)
+}
+
 func TestChartLabelsDoNotCoverEachOther(t *testing.T) {
 	t.Parallel()
 	html := render(t, ui.LineChart(ui.Chart{Title: "T", Labels: []string{"1", "2"}, Lines: []ui.Line{

@@ -70,7 +70,7 @@ func (d *delivery) look(ctx context.Context) (s standing, r *receiver, over bool
 		return s, nil, true, jobs.Discard(err)
 	}
 	if err != nil {
-		return s, nil, false, err
+		return s, nil, false, d.orKeyless(ctx, err)
 	}
 	d.line.learn(s, r)
 	return s, r, false, nil
@@ -84,8 +84,6 @@ func (d *delivery) due(s standing) (over bool, err error) {
 		return true, jobs.Discard(errNoDelivery)
 	case !s.live:
 		return true, jobs.Discard(errDeleted)
-	case s.state == webhooks.Cancelled:
-		return true, nil
 	case s.state == webhooks.Delivered && !asked:
 		return true, nil
 	case s.state == webhooks.Delivered && d.args.RequestedAt != nil && s.settledAt != nil && s.settledAt.After(*d.args.RequestedAt):
@@ -129,23 +127,18 @@ func (d *delivery) attempt(ctx context.Context, s standing, r *receiver, body []
 
 // becomes is the state that an outcome settles the delivery in; empty while there is more to come.
 func (d *delivery) becomes(o webhook.Outcome) webhooks.DeliveryState {
-	last := d.run.Attempt >= d.attempts()
+	last := d.run.Attempt >= webhooks.Attempts
 	switch {
 	case o.Class == webhook.Delivered:
 		return webhooks.Delivered
 	case d.args.Aside:
 		return "" // its own schedule goes on
+	case d.args.TriggerOf() == webhooks.Test && o.Class != webhook.Interrupted:
+		return webhooks.Failed // it is tried once
 	case o.Class == webhook.Snoozed, o.Class == webhook.Interrupted, o.Class == webhook.Retryable && !last:
 		return ""
 	}
 	return webhooks.Failed
-}
-
-func (d *delivery) attempts() int {
-	if d.args.TriggerOf() == webhooks.Test {
-		return 1
-	}
-	return webhooks.Attempts
 }
 
 // unsendable settles a delivery whose event is gone or does not fit: no attempt is made.
@@ -176,6 +169,9 @@ func verdict(ctx context.Context, e entry) error {
 		return nil
 	}
 	jobs.Report(ctx, report{Status: e.result.Status, Outcome: string(e.outcome.Class), TotalMS: float64(e.result.Total.Microseconds()) / 1000})
+	if e.trigger == webhooks.Test && e.outcome.Class != webhook.Interrupted {
+		return nil // it has shown the owner what the receiver says: a refusal is an answer, and nobody's failed work
+	}
 	switch e.outcome.Class {
 	case webhook.Snoozed:
 		return jobs.Snooze(e.outcome.Wait)

@@ -71,6 +71,12 @@ func newHouse(t testing.TB) *house {
 // start starts another process; it ends with the test or by its stop. backoff replaces the schedule of deliveries.
 func (h *house) start(backoff func(int) time.Duration) *process {
 	h.t.Helper()
+	return h.startWith(make([]byte, seal.KeyBytes), backoff)
+}
+
+// startWith starts a process whose secrets are sealed under key.
+func (h *house) startWith(key []byte, backoff func(int) time.Duration) *process {
+	h.t.Helper()
 	must := func(err error) {
 		if err != nil {
 			h.t.Helper()
@@ -85,7 +91,7 @@ func (h *house) start(backoff func(int) time.Duration) *process {
 	allow, err := egress.ParseAllow("127.0.0.1")
 	must(err)
 	client := egress.New(egress.Options{Allow: allow})
-	sealer, err := seal.New(make([]byte, seal.KeyBytes))
+	sealer, err := seal.New(key)
 	must(err)
 	types := append(webhooks.Types(), otherTypes()...)
 	p.domain = webhooks.New(webhooks.Deps{DB: db, Recorder: events.NewRecorder(types, p.bell), Sealer: sealer, Addresses: client, Wire: subscriber.Wire{}})

@@ -51,6 +51,8 @@ type line struct {
 	changedAt time.Time // the endpoint was edited or switched then
 	elsewhere time.Time // another process was seen at it then
 
+	keylessSince time.Time // this process could not open its secrets then
+
 	lease     *lease.Lease
 	used      int // attempts made under it
 	unsettled int // attempts whose results are not written yet

@@ -209,7 +209,7 @@ func TestSendTest(t *testing.T) {
 		t.Errorf("endpoint %+v, %v", e, err)
 	}
 	j, err := h.runtime.Get(t.Context(), out.Attempt.JobID)
-	if err != nil || j.State != jobs.Discarded {
+	if err != nil || j.State != jobs.Completed {
 		t.Errorf("task %s, %v", j.State, err)
 	}
 	if a, b := h.sink.Count("a").Requests, h.sink.Count("b").Requests; a != 1 || b != 0 {

@@ -123,8 +123,12 @@ func latencyChart(h webhooks.Health, zone *time.Location) ui.Chart {
 	c := ui.Chart{Title: "Latency in milliseconds, by the hour", Lines: []ui.Line{{Label: "p50", Colour: "emerald"}, {Label: "p95", Colour: "sky"}}}
 	for _, hour := range h.Hours {
 		c.Labels = append(c.Labels, hour.At.In(zone).Format("15:04"))
-		c.Lines[0].Values = append(c.Lines[0].Values, hour.P50MS)
-		c.Lines[1].Values = append(c.Lines[1].Values, hour.P95MS)
+		p50, p95 := hour.P50MS, hour.P95MS
+		if hour.Attempts == 0 {
+			p50, p95 = ui.Gap(), ui.Gap() // an hour in which nothing was sent was not a fast one
+		}
+		c.Lines[0].Values = append(c.Lines[0].Values, p50)
+		c.Lines[1].Values = append(c.Lines[1].Values, p95)
 	}
 	return c
 }
