@@ -33,6 +33,8 @@ type Faces struct {
 // New returns the handler of the whole site.
 func New(f Faces) http.Handler {
 	r := chi.NewRouter()
+	// Before the mounts, which inherit it.
+	r.MethodNotAllowed(f.Edge.MethodNotAllowed(func(asked *http.Request) []string { return methods(r, asked.URL.Path) }).ServeHTTP)
 	r.Use(headAsGet)
 	r.Handle(assets.Prefix+"*", f.Assets.Handler())
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
@@ -43,13 +45,11 @@ func New(f Faces) http.Handler {
 		r.Use(f.Gate.Require)
 		f.Admin(r)
 		r.NotFound(f.Edge.NotFound().ServeHTTP)
-		r.MethodNotAllowed(f.Edge.NotFound().ServeHTTP)
 	})
 	f.API(r)
 	f.MCP(r)
 	f.Public(r)
 	r.NotFound(f.Edge.NotFound().ServeHTTP)
-	r.MethodNotAllowed(f.Edge.NotFound().ServeHTTP)
 	return f.Edge.Chain(r)
 }
 
@@ -62,6 +62,21 @@ func headAsGet(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// methods are those that the routes take at path. What answers GET answers HEAD.
+func methods(routes chi.Routes, path string) []string {
+	var taken []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		looked := m
+		if m == http.MethodHead {
+			looked = http.MethodGet
+		}
+		if routes.Match(chi.NewRouteContext(), looked, path) {
+			taken = append(taken, m)
+		}
+	}
+	return taken
 }
 
 // probeTime bounds what a health check may wait for.

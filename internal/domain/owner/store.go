@@ -65,11 +65,21 @@ func (s store) noteFailure(ctx context.Context, address string) error {
 	return err
 }
 
-func (s store) failures(ctx context.Context, address string, window time.Duration) (own, all int, err error) {
-	err = s.q.QueryRow(ctx, `
-		select count(*) filter (where address = $1), count(*) from login_failures where at > clock_timestamp() - $2::interval`, address, window).
-		Scan(&own, &all)
-	return own, all, err
+// shutFor is how long the door stays shut for an address: until so few wrong
+// tries are left within the window, of its own and of everybody, that one more
+// may be made. It is not positive while the door is open.
+func (s store) shutFor(ctx context.Context, address string) (time.Duration, error) {
+	var wait *time.Duration
+	err := s.q.QueryRow(ctx, `
+		select max(at) + $2::interval - clock_timestamp() from (
+			(select at from login_failures where address = $1 order by at desc offset $3 limit 1)
+			union all
+			(select at from login_failures order by at desc offset $4 limit 1)
+		) as decides`, address, window, perAddress-1, overAll-1).Scan(&wait)
+	if err != nil || wait == nil {
+		return 0, err
+	}
+	return *wait, nil
 }
 
 func (s store) prune(ctx context.Context) error {

@@ -3,6 +3,7 @@ package owner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
@@ -126,12 +127,12 @@ func (d *Domain) SetUp(ctx context.Context, token, email, password string, v Vis
 // SignIn checks address and password. Wrong ones, an unknown address and a
 // missing password look the same and take the same time.
 func (d *Domain) SignIn(ctx context.Context, email, password string, v Visit) (session string, err error) {
-	own, all, err := d.store().failures(ctx, v.Address, window)
+	wait, err := d.store().shutFor(ctx, v.Address)
 	if err != nil {
 		return "", err
 	}
-	if own >= perAddress || all >= overAll {
-		return "", op.Errorf(op.TooMany, "Too many wrong tries. Wait a quarter of an hour, then try again.")
+	if wait > 0 {
+		return "", op.After(op.Errorf(op.TooMany, "Too many wrong tries. Try again in %s.", minutes(wait)), wait)
 	}
 	o, stored, err := d.store().owner(ctx)
 	if err != nil {
@@ -156,6 +157,14 @@ func (d *Domain) SignIn(ctx context.Context, email, password string, v Visit) (s
 		return err
 	})
 	return session, err
+}
+
+// minutes is a wait in words, rounded up.
+func minutes(wait time.Duration) string {
+	if n := int((wait + time.Minute - 1) / time.Minute); n > 1 {
+		return fmt.Sprintf("%d minutes", n)
+	}
+	return "a minute"
 }
 
 func (d *Domain) signedIn(ctx context.Context, tx pg.Tx, ownerID, method string, v Visit) (string, error) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"time"
 )
 
 // Code is the sort of an error that a caller can act on.
@@ -75,6 +77,29 @@ func Errorf(code Code, format string, a ...any) error {
 // Wrap gives an internal error a code and a sentence for a person.
 func Wrap(cause error, code Code, format string, a ...any) error {
 	return &Error{code: code, message: fmt.Sprintf(format, a...), cause: cause}
+}
+
+// later is an Error that says when to try again.
+type later struct {
+	error
+	after time.Duration
+}
+
+func (l later) Unwrap() error             { return l.error }
+func (l later) RetryAfter() time.Duration { return l.after }
+
+// After adds to err, an error of this package, how long to wait before the
+// next try. The faces say it as Retry-After.
+func After(err error, wait time.Duration) error { return later{err, wait} }
+
+// RetryAfter is what After has said of err in whole seconds, rounded up; 0 for
+// an error that does not say.
+func RetryAfter(err error) int {
+	var l later
+	if !errors.As(err, &l) {
+		return 0
+	}
+	return max(1, int(math.Ceil(l.after.Seconds())))
 }
 
 // CodeOf returns the code of err, or "" for an internal error.

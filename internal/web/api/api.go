@@ -34,18 +34,22 @@ func New(e *edge.Edge, g *session.Gate, ops *op.Set, bearer op.Bearer) *API {
 // Routes mounts the operations. They guard themselves.
 func (a *API) Routes(r chi.Router) {
 	run := a.gate.Notice(http.HandlerFunc(a.serve))
+	// In this order: Handle takes every method, what follows its own.
+	r.Handle(Prefix+"{operation}", a.only("POST", "An operation is run by POST, its input as the JSON body."))
 	r.Method(http.MethodPost, Prefix+"{operation}", run)
-	r.Method(http.MethodGet, DescriptionPath, a.gate.Notice(http.HandlerFunc(a.describe)))
-	r.Handle(Prefix+"*", http.HandlerFunc(a.onlyPost))
+	r.Handle(DescriptionPath, a.only("GET, HEAD", "The description is read by GET."))
+	describe := a.gate.Notice(http.HandlerFunc(a.describe))
+	r.Method(http.MethodGet, DescriptionPath, describe)
+	r.Method(http.MethodHead, DescriptionPath, describe)
+	r.Handle("/api/*", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.fail(w, r, errUnknown) }))
 }
 
-func (a *API) onlyPost(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost {
-		a.fail(w, r, errUnknown)
-		return
-	}
-	w.Header().Set("Allow", http.MethodPost)
-	a.write(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: "An operation is run by POST, its input as the JSON body."})
+// only answers a method that an address does not take.
+func (a *API) only(methods, detail string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", methods)
+		a.write(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: detail})
+	})
 }
 
 var errUnknown = op.Errorf(op.NotFound, "There is no such operation.")

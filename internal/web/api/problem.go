@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
@@ -41,6 +42,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status >= http.StatusInternalServerError {
 		a.edge.Log.ErrorContext(r.Context(), "operation failed", "request_id", edge.RequestID(r.Context()),
 			"path", r.URL.Path, "status", p.Status, "error", err)
+	}
+	if wait := op.RetryAfter(err); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
 	a.write(w, r, p)
 }

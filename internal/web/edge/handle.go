@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
@@ -35,6 +36,15 @@ func (e *Edge) HandleSized(limit int64, h Handler) http.Handler {
 // NotFound answers what no route matches.
 func (e *Edge) NotFound() http.Handler {
 	return e.Handle(func(http.ResponseWriter, *http.Request) error { return ErrNotFound })
+}
+
+// MethodNotAllowed answers a method that the address does not take; allowed are
+// those that it takes.
+func (e *Edge) MethodNotAllowed(allowed func(*http.Request) []string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", strings.Join(allowed(r), ", "))
+		e.writeProblem(w, r, methodRefused())
+	})
 }
 
 // Fail answers with what err means. Middleware that is not a Handler, such as the sign-in

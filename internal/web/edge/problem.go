@@ -103,6 +103,10 @@ func missing() problem {
 	return problem{status: http.StatusNotFound, title: "There is no page here", what: "The address may be mistyped, or what stood here has moved or is not public."}
 }
 
+func methodRefused() problem {
+	return problem{status: http.StatusMethodNotAllowed, title: "Not in this way", what: "There is something at this address, but it does not answer this kind of request.", next: "Nothing was changed. If you followed a link or reloaded a page after a form, go back to the page that the form was on."}
+}
+
 func oversized(said string) problem {
 	return problem{status: http.StatusRequestEntityTooLarge, title: "This is too large", what: orElse(said, "This is more than is taken at once here."), next: "Nothing was changed."}
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -45,6 +46,9 @@ func (g *Gate) login(w http.ResponseWriter, r *http.Request) error {
 	token, err := g.owner.SignIn(r.Context(), form.Text("email"), form.Raw("password"), visit(r))
 	switch {
 	case op.CodeOf(err) == op.TooMany:
+		if wait := op.RetryAfter(err); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(wait))
+		}
 		return edge.Render(w, r, http.StatusTooManyRequests, loginView(form, &ui.Flash{Tone: ui.Wrong, Text: err.Error()}, true))
 	case err != nil && form.Absorb(err):
 		return edge.Render(w, r, http.StatusUnprocessableEntity, loginView(form, nil, true))
