@@ -46,6 +46,9 @@ func SetUp(ctx context.Context, s *Server) (*Owner, error) {
 	return o, nil
 }
 
+// Do sends a request with the owner's session.
+func (o *Owner) Do(req *http.Request) (*http.Response, error) { return o.http.Do(req) }
+
 // Call runs an operation. An error of the network leaves open whether it happened.
 func (o *Owner) Call(ctx context.Context, s *Server, operation string, in, out any) error {
 	body, err := json.Marshal(in)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http/httputil"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,7 @@ type Lean struct {
 	sink     *Sink
 	listener net.Listener
 	serving  sync.WaitGroup
+	watch    atomic.Pointer[func(hook, id string)]
 	mu       sync.Mutex
 	open     map[net.Conn]struct{}
 	closed   bool
@@ -38,6 +41,9 @@ func (s *Sink) ListenLean(addr string) (*Lean, error) {
 
 // URL is where hooks live: append the name.
 func (l *Lean) URL() string { return "http://" + l.listener.Addr().String() + "/hook/" }
+
+// Watch calls fn for each request that has been read, before it is answered, from several goroutines at once.
+func (l *Lean) Watch(fn func(hook, id string)) { l.watch.Store(&fn) }
 
 // Close stops listening, closes every connection, and returns when all is quiet.
 func (l *Lean) Close() {
@@ -94,6 +100,9 @@ func (l *Lean) converse(conn net.Conn) error {
 		if err != nil {
 			return err
 		}
+		if watch := l.watch.Load(); watch != nil {
+			(*watch)(request.name, request.id)
+		}
 		h, step, record := l.sink.arrive(request.name)
 		if step.Delay > 0 {
 			time.Sleep(time.Duration(step.Delay))
@@ -129,7 +138,7 @@ type leanRequest struct {
 
 var errNotLean = errors.New("not a request the lean sink reads")
 
-// readLean reads one request with a Content-Length and skips its body.
+// readLean reads one request and skips its body.
 func readLean(in *bufio.Reader) (leanRequest, error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -143,7 +152,7 @@ func readLean(in *bufio.Reader) (leanRequest, error) {
 	if !ok {
 		return leanRequest{}, errNotLean
 	}
-	request, length := leanRequest{name: name}, 0
+	request, length, chunked := leanRequest{name: name}, 0, false
 	for {
 		if line, err = in.ReadSlice('\n'); err != nil {
 			return leanRequest{}, err
@@ -161,9 +170,27 @@ func readLean(in *bufio.Reader) (leanRequest, error) {
 				return leanRequest{}, errNotLean
 			}
 		case bytes.EqualFold(header, []byte("transfer-encoding")):
-			return leanRequest{}, errNotLean
+			if chunked = bytes.EqualFold(value, []byte("chunked")); !chunked {
+				return leanRequest{}, errNotLean
+			}
 		}
+	}
+	if chunked {
+		return request, skipChunks(in)
 	}
 	_, err = io.CopyN(io.Discard, in, int64(length))
 	return request, err
+}
+
+// skipChunks reads a chunked body and the trailer behind it (RFC 9112 §7.1).
+func skipChunks(in *bufio.Reader) error {
+	if _, err := io.Copy(io.Discard, httputil.NewChunkedReader(in)); err != nil {
+		return err
+	}
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil || len(bytes.TrimSpace(line)) == 0 {
+			return err
+		}
+	}
 }

@@ -240,3 +240,34 @@ func TestLeanSinkCountsAndAnswersThePlannedStatus(t *testing.T) {
 		t.Errorf("nonsense was answered: %v", err)
 	}
 }
+
+func TestLeanSinkReadsChunkedBodiesAndTellsWhatCame(t *testing.T) {
+	t.Parallel()
+	s := New()
+	lean, err := s.ListenLean("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lean.Close()
+	seen := make(chan string, 4)
+	lean.Watch(func(hook, id string) { seen <- hook + " " + id })
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}} // the second request comes behind the first one's trailer
+	defer client.CloseIdleConnections()
+	for range 2 {
+		// A reader of unknown length is sent in chunks.
+		request, err := http.NewRequest(http.MethodPost, lean.URL()+"c", io.MultiReader(strings.NewReader(strings.Repeat("x", 70_000))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Webhook-Id", "evt_c")
+		request.Trailer = http.Header{"X-Sum": {"1"}}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if got := <-seen; got != "c evt_c" || response.StatusCode != http.StatusOK {
+			t.Errorf("watched %q, answered %d", got, response.StatusCode)
+		}
+	}
+}

@@ -1,19 +1,15 @@
-package main
+package deliver
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
-	"runtime"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/gatehouse-hq/gatehouse/e2e/load/lab"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks/subscriber"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
@@ -23,19 +19,18 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
-	"github.com/gatehouse-hq/gatehouse/mock-stack/sink"
 )
 
-// site is one server process's relay, queue and sender, and a receiver.
+// site is one server process's relay, queue and sender, inside this process,
+// and a receiver.
 type site struct {
-	name    string
-	admin   *pgx.Conn
+	*lab.Database
+	to      *lab.Receiver
+	lab     *lab.Lab
 	db      *pg.DB
 	bell    *events.Bell
 	domain  *webhooks.Domain
 	runtime *river.Runtime
-	sink    *sink.Sink
-	lean    *sink.Lean
 	ends    []func()
 }
 
@@ -52,58 +47,50 @@ func types() []events.Type {
 
 func typeName(i int) string { return fmt.Sprintf("load.t%d", i) }
 
-func open(ctx context.Context, cluster *pgtest.Cluster, workers int) (s *site, err error) {
-	s = &site{name: fmt.Sprintf("load_%d", time.Now().UnixNano()), sink: sink.New(), bell: events.NewBell()}
+// with runs a scenario on a site of its own.
+func with(ctx context.Context, l *lab.Lab, scenario func(ctx context.Context, s *site) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	s, err := open(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := scenario(ctx, s); err != nil {
+		return fmt.Errorf("%w; the queue %s", err, s.queue())
+	}
+	if l.SQL {
+		return s.PrintStatements(ctx)
+	}
+	return nil
+}
+
+func open(ctx context.Context, l *lab.Lab) (s *site, err error) {
+	s = &site{lab: l, bell: events.NewBell()}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	address, err := s.database(ctx, cluster)
-	if err != nil {
+	if s.Database, err = l.Database(ctx); err != nil {
 		return s, err
 	}
-	if s.lean, err = s.sink.ListenLean("127.0.0.1:0"); err != nil {
+	s.ends = append(s.ends, s.Drop)
+	if err := pg.Migrate(ctx, s.URL, pgtest.Plan()); err != nil {
 		return s, err
 	}
-	s.ends = append(s.ends, s.lean.Close)
-	if s.db, err = pg.Open(ctx, address, pg.Options{MaxConns: 40}); err != nil {
+	if s.to, err = lab.Listen("127.0.0.1:0"); err != nil {
+		return s, err
+	}
+	s.ends = append(s.ends, s.to.Close)
+	if s.db, err = pg.Open(ctx, s.URL, pg.Options{MaxConns: 40}); err != nil {
 		return s, err
 	}
 	s.ends = append(s.ends, s.db.Close)
-	return s, s.serve(ctx, address, workers)
+	return s, s.serve(ctx, s.URL)
 }
 
-func (s *site) database(ctx context.Context, cluster *pgtest.Cluster) (address string, err error) {
-	server, err := pgx.Connect(ctx, cluster.URL())
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = server.Close(ctx) }()
-	if _, err := server.Exec(ctx, "create database "+s.name); err != nil {
-		return "", err
-	}
-	address, adminAddress := at(cluster.URL(), s.name), at(cluster.AdminURL(), s.name)
-	if s.admin, err = pgx.Connect(ctx, adminAddress); err != nil {
-		return "", err
-	}
-	s.ends = append(s.ends, func() { _ = s.admin.Close(context.Background()) })
-	if _, err := s.admin.Exec(ctx, "create extension if not exists pg_stat_statements"); err != nil {
-		return "", err
-	}
-	return address, pg.Migrate(ctx, address, pgtest.Plan())
-}
-
-func at(server, database string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		return server
-	}
-	u.Path = "/" + database
-	return u.String()
-}
-
-func (s *site) serve(ctx context.Context, address string, workers int) error {
+func (s *site) serve(ctx context.Context, address string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	listener := pg.NewListener(address, log)
 	allow, err := egress.ParseAllow("127.0.0.1")
@@ -123,7 +110,7 @@ func (s *site) serve(ctx context.Context, address string, workers int) error {
 		return err
 	}
 	s.runtime, err = river.New(s.db, address, listener, log, river.Config{Kinds: append(module.Kinds, bus.Kinds()...),
-		Periodics: append(module.Periodics, bus.Periodics()...), Queues: jobs.Queues(workers), Work: true})
+		Periodics: append(module.Periodics, bus.Periodics()...), Queues: jobs.Queues(s.lab.Workers), Work: true})
 	if err != nil {
 		return err
 	}
@@ -158,23 +145,28 @@ func (s *site) close() {
 	}
 }
 
-// endpoints creates n endpoints; the i-th has hook "h<i>" and selects type i, or type 0 if shared.
+// endpoints creates n endpoints; the i-th has hook i and selects type i, or type 0 if shared.
 func (s *site) endpoints(ctx context.Context, n int, shared bool) error {
 	for i := range n {
-		typ := typeName(i)
+		typ := i
 		if shared {
-			typ = typeName(0)
+			typ = 0
 		}
-		hook := fmt.Sprintf("h%d", i)
-		s.sink.SetPlan(hook, sink.Plan{Record: sink.RecordIDs})
-		if _, err := s.domain.Create(ctx, webhooks.CreateIn{URL: s.lean.URL() + hook, EventTypes: []string{typ}}); err != nil {
+		if _, err := s.endpoint(ctx, i, typ, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write inserts n events in transactions of 200, the i-th of type i modulo kinds.
+// endpoint creates one endpoint whose receiver takes that long to answer.
+func (s *site) endpoint(ctx context.Context, hook, typ int, delay time.Duration) (id string, err error) {
+	s.to.Plan(lab.Hook(hook), delay)
+	made, err := s.domain.Create(ctx, webhooks.CreateIn{URL: s.to.URL(lab.Hook(hook)), EventTypes: []string{typeName(typ)}})
+	return made.Endpoint.ID, err
+}
+
+// write inserts n events in transactions of 200, the i-th of type first + i modulo kinds.
 func (s *site) write(ctx context.Context, n, first, kinds int) error {
 	for done := 0; done < n; {
 		part := min(200, n-done)
@@ -194,39 +186,27 @@ from generate_series(1, $1::int) i`, part, first, done, kinds)
 	return nil
 }
 
-// statements is how many statements the database has run and how long they took, since reset.
-func (s *site) statements(ctx context.Context) (calls int64, err error) {
-	err = s.admin.QueryRow(ctx, `
-select coalesce(sum(calls), 0)::bigint from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
-  and query !~* '^(begin|commit|rollback|create|alter)'`).Scan(&calls)
-	return calls, err
-}
-
-func (s *site) resetStatements(ctx context.Context) error {
-	_, err := s.admin.Exec(ctx, `select pg_stat_statements_reset()`)
-	return err
-}
-
-func (s *site) printStatements(ctx context.Context) error {
-	rows, err := s.admin.Query(ctx, `
-select calls, round(total_exec_time)::text, rows, left(regexp_replace(query, '\s+', ' ', 'g'), 150) from pg_stat_statements
-where dbid = (select oid from pg_database where datname = current_database()) order by total_exec_time desc limit 14`)
-	if err != nil {
-		return err
-	}
-	var calls, n int64
-	var took, text string
-	_, err = pgx.ForEachRow(rows, []any{&calls, &took, &n, &text}, func() error {
-		fmt.Printf("    %8d calls %8s ms %9d rows  %s\n", calls, took, n, text)
-		return nil
+// writeOne inserts one event and returns its id.
+func (s *site) writeOne(ctx context.Context, typ int) (id string, err error) {
+	err = pg.InTx(ctx, s.db, func(tx pg.Tx) error {
+		tx.AfterCommit(s.bell.Ring)
+		return tx.QueryRow(ctx, `
+insert into events (owner_id, type, subject, data)
+values ((select id from owners), $1, 'load/one', '{"note_id": "0197d0f0-5f2c-7c3e-9d50-1c9a7f0a4b11", "op": "updated"}') returning id::text`, typeName(typ)).Scan(&id)
 	})
-	return err
+	return id, err
 }
 
-// jobUpdates is how often rows of the queue were updated.
-func (s *site) jobUpdates(ctx context.Context) (n int64, err error) {
-	err = s.admin.QueryRow(ctx, `select pg_stat_force_next_flush(), n_tup_upd from pg_stat_user_tables where schemaname = 'river' and relname = 'river_job'`).Scan(nil, &n)
-	return n, err
+// settled waits until no delivery is open.
+func (s *site) settled(ctx context.Context) error {
+	for ctx.Err() == nil {
+		var open bool
+		if err := s.db.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'waiting')`).Scan(&open); err != nil || !open {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return ctx.Err()
 }
 
 // queue tells what is left in the queue, for a scenario that did not end.
@@ -239,23 +219,4 @@ select coalesce(string_agg(format('%s %s %s: %s, due in %s to %s', kind, queue, 
 		return err.Error()
 	}
 	return text
-}
-
-func heap() string {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return fmt.Sprintf("%d MB heap", m.HeapInuse>>20)
-}
-
-func rss() string {
-	raw, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return "?"
-	}
-	for _, line := range strings.Split(string(raw), "\n") {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			return strings.TrimSpace(rest)
-		}
-	}
-	return "?"
 }

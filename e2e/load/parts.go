@@ -1,0 +1,23 @@
+package main
+
+import (
+	"github.com/gatehouse-hq/gatehouse/e2e/load/deliver"
+	"github.com/gatehouse-hq/gatehouse/e2e/load/product"
+	"github.com/gatehouse-hq/gatehouse/e2e/load/writers"
+)
+
+// parts is the whole run, in order.
+func parts() []part {
+	return []part{
+		{"start", product.Start},
+		{"throughput", deliver.Throughput},
+		{"idle", deliver.Idle},
+		{"backlog", deliver.Backlog},
+		{"slow", deliver.Slow},
+		{"hanging", deliver.Hanging},
+		{"writers", writers.Commits},
+		{"notes", product.Notes},
+		{"fan", deliver.Fan},
+		{"load", deliver.Load},
+	}
+}
