@@ -63,7 +63,7 @@ type app struct {
 	loops      sync.WaitGroup
 	endLoops   context.CancelFunc
 	endStreams func()
-	endHooks   func() // nothing more is heard of changed endpoints
+	endHooks   func() // once no job runs: nothing more is heard of endpoints, and leases kept for a moment are given back
 }
 
 // assemble opens the database, brings it up to date and wires the program, top

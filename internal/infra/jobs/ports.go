@@ -66,6 +66,10 @@ type Jobs interface {
 	CancelMatching(ctx context.Context, m Match) (int, error)
 	// RescheduleMatching moves waiting jobs to run at the given time.
 	RescheduleMatching(ctx context.Context, m Match, at time.Time) (int, error)
+	// PullForward makes due now what is due within the given time and never
+	// failed, soonest first and at most that many. It skips rows that others
+	// hold, and says how many it moved.
+	PullForward(ctx context.Context, m Match, within time.Duration, most int) (int, error)
 }
 
 // Expected is what the caller saw when it decided to act. If the job has moved

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +40,8 @@ type Keeper struct {
 	mu      sync.Mutex
 	held    map[*Lease]struct{}
 	renewal bool // the goroutine that renews is running
+	later   map[*wait]struct{}
+	closed  bool
 	changed chan struct{}
 }
 
@@ -45,7 +49,7 @@ type statements struct{ acquire, renew, release string }
 
 // New makes a keeper. term is Term outside of tests.
 func New(db *pg.DB, t Table, term time.Duration) *Keeper {
-	return &Keeper{db: db, term: term, held: map[*Lease]struct{}{}, changed: make(chan struct{}, 1), sql: statements{
+	return &Keeper{db: db, term: term, held: map[*Lease]struct{}{}, later: map[*wait]struct{}{}, changed: make(chan struct{}, 1), sql: statements{
 		// One row, one statement: taken, or noted as wanted. The clock is read per row, after any wait for its lock. A
 		// forecast that nobody renews means a holder that is gone: then the end of the term is what there is to wait for.
 		acquire: fmt.Sprintf(`
@@ -164,6 +168,49 @@ func (k *Keeper) look(ctx context.Context, leases map[string]*Lease) {
 		if !renewed[key] {
 			l.until.Store(nil) // taken over
 		}
+	}
+}
+
+// After calls f once, after d or when the keeper is closed: for a holder that keeps a lease for a moment longer, in case it
+// needs it again at once.
+func (k *Keeper) After(d time.Duration, f func()) {
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		f()
+		return
+	}
+	defer k.mu.Unlock()
+	w := &wait{f: f}
+	w.timer = time.AfterFunc(d, func() { k.call(w) })
+	k.later[w] = struct{}{}
+}
+
+// wait is what After was given.
+type wait struct {
+	f     func()
+	timer *time.Timer
+}
+
+func (k *Keeper) call(w *wait) {
+	k.mu.Lock()
+	_, due := k.later[w]
+	delete(k.later, w)
+	k.mu.Unlock()
+	if due {
+		w.timer.Stop()
+		w.f()
+	}
+}
+
+// Close calls what After was given without waiting further. What is held otherwise stays until it is released.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	k.closed = true
+	waits := slices.Collect(maps.Keys(k.later))
+	k.mu.Unlock()
+	for _, w := range waits {
+		k.call(w)
 	}
 }
 

@@ -151,3 +151,26 @@ func TestRenewal(t *testing.T) {
 		t.Errorf("a key without a row: %v", err)
 	}
 }
+
+// What a holder keeps for a moment longer is done early when the process stops, and once in any case.
+func TestCloseWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	_, keeper := table(t)
+	k := keeper(lease.Term)
+	held := acquire(t, k)
+	var calls atomic.Int64
+	k.After(time.Hour, func() {
+		calls.Add(1)
+		release(t, held)
+	})
+	k.Close()
+	k.Close()
+	if calls.Load() != 1 {
+		t.Errorf("called %d times", calls.Load())
+	}
+	release(t, acquire(t, keeper(lease.Term)))
+	k.After(time.Hour, func() { calls.Add(1) })
+	if calls.Load() != 2 {
+		t.Error("a closed keeper waits")
+	}
+}

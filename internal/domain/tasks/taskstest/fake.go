@@ -40,6 +40,11 @@ func (q *Queue) RescheduleMatching(context.Context, jobs.Match, time.Time) (int,
 	return 0, nil
 }
 
+// PullForward is not used by tasks.
+func (q *Queue) PullForward(context.Context, jobs.Match, time.Duration, int) (int, error) {
+	return 0, nil
+}
+
 func (q *Queue) Overview(_ context.Context, kind string) ([]jobs.KindCount, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -111,6 +111,7 @@ func (d *delivery) attempt(ctx context.Context, s standing, r *receiver, body []
 	}
 	d.line.leave(time.Since(at))
 	w, err := d.h.ledger.do(ctx, e)
+	d.sendForMore(ctx)
 	d.line.settled(ctx)
 	if err != nil {
 		return err
@@ -123,6 +124,19 @@ func (d *delivery) attempt(ctx context.Context, s standing, r *receiver, body []
 		return err
 	}
 	return verdict(ctx, e)
+}
+
+// sendForMore keeps a line with a backlog from running dry. Failing to costs nothing but time: what was put off comes at
+// its own hour.
+func (d *delivery) sendForMore(ctx context.Context) {
+	n := d.line.short()
+	if n == 0 {
+		return
+	}
+	m := jobs.Match{Kind: webhooks.DeliverKind, Args: map[string]any{"endpoint_id": d.pair.endpoint}}
+	if coming, err := d.h.jobs.PullForward(ctx, m, pullWithin, n); err == nil {
+		d.line.pulled(n, coming)
+	}
 }
 
 // becomes is the state that an outcome settles the delivery in; empty while there is more to come.

@@ -216,7 +216,7 @@ returning endpoint_id::text, event_id::text`, endpoints, ids, states)
 		return fmt.Errorf("enqueue deliveries: %w", err)
 	}
 	for id, n := range created {
-		h.lines.get(id).expect(n)
+		h.lines.get(id).expect(n, depths[id] > 0)
 	}
 	return nil
 }

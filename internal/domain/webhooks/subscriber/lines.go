@@ -113,11 +113,14 @@ func (l *line) deep(ctx context.Context) time.Duration {
 	return 0
 }
 
-// expect counts deliveries that were just created, until the next look at the database.
-func (l *line) expect(n int) {
+// expect counts deliveries that were just created, until the next look at the database, and those that were spread.
+func (l *line) expect(n int, spread bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.backlog += n
+	if spread {
+		l.putOff += n
+	}
 }
 
 // depths are the endpoints of this process with a deep backlog.

@@ -46,13 +46,18 @@ type Queue struct {
 	Listener *pg.Listener
 }
 
-// Connect hands over bus and queue. Call it once, before the first job; the returned func ends listening.
+// Connect hands over bus and queue. Call it once, before the first job. The returned func ends listening and gives back the
+// leases that are kept for a moment longer: call it when no job runs any more.
 func (h *Handlers) Connect(q Queue) (disconnect func()) {
 	h.jobs, h.bodies.read = q.Jobs, q.Event
-	if q.Listener == nil {
-		return func() {}
+	deaf := func() {}
+	if q.Listener != nil {
+		deaf = q.Listener.Subscribe(webhooks.ChangedChannel, h.changed)
 	}
-	return q.Listener.Subscribe(webhooks.ChangedChannel, h.changed)
+	return func() {
+		deaf()
+		h.lines.keeper.Close()
+	}
 }
 
 // changed forgets what is known of an endpoint. An empty id, after the connection was lost, means any.

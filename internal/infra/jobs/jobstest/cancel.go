@@ -27,6 +27,7 @@ func matchingCases() []Case {
 		{"matching jobs are cancelled in the caller's transaction, running ones are not", cancelsMatching},
 		{"matching jobs are moved in the caller's transaction", movesMatching},
 		{"some of the matching jobs are moved, none twice", movesSome},
+		{"what is due soon and never failed is pulled forward", pullsForward},
 	}
 }
 
@@ -198,6 +199,30 @@ func cancelTells(t *testing.T, w World) {
 	equal(t, "told of the running one", receive(t, "told", told), `{"n": 2}`)
 	ends(t, rt, now, jobs.Cancelled)
 	equal(t, "told once each", len(told), 0)
+}
+
+func pullsForward(t *testing.T, w World) {
+	k := kind("demo", failing(1, nothing))
+	k.Policy.Backoff = func(int) time.Duration { return 10 * time.Second }
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{k, kind("quick", nothing)}})
+	type args struct{ Endpoint string }
+	in := func(kind, endpoint string, d time.Duration) jobs.ID {
+		return enqueue(t, rt, kind, args{endpoint}, jobs.EnqueueOpts{RunAt: time.Now().Add(d)})
+	}
+	failed := enqueue(t, rt, "demo", args{"a"}, jobs.EnqueueOpts{})
+	reaches(t, rt, failed, jobs.Retryable)
+	third, second, first := in("quick", "a", 40*time.Second), in("quick", "a", 30*time.Second), in("quick", "a", 20*time.Second)
+	far, other := in("quick", "a", time.Hour), in("quick", "b", 20*time.Second)
+	m := jobs.Match{Kind: "quick", Args: map[string]any{"Endpoint": "a"}}
+	equal(t, "moved", value(rt.PullForward(ctxOf(t), m, time.Minute, 2))(t), 2)
+	ends(t, rt, first, jobs.Completed)
+	ends(t, rt, second, jobs.Completed)
+	equal(t, "moved", value(rt.PullForward(ctxOf(t), m, time.Minute, 2))(t), 1)
+	ends(t, rt, third, jobs.Completed)
+	equal(t, "moved of those that failed", value(rt.PullForward(ctxOf(t), jobs.Match{Kind: "demo"}, time.Minute, 2))(t), 0)
+	for id, want := range map[jobs.ID]jobs.State{failed: jobs.Retryable, far: jobs.Pending, other: jobs.Pending} {
+		equal(t, "state", get(t, rt, id).State, want)
+	}
 }
 
 func cancelHeld(t *testing.T, w World) {

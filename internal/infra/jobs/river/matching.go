@@ -49,9 +49,37 @@ from waiting where j.id = waiting.id returning j.queue`, m.Kind, sub, dueAfter(m
 	if err != nil {
 		return 0, fmt.Errorf("reschedule waiting tasks of kind %s: %w", m.Kind, err)
 	}
+	return b.pokeQueuesOf(m.Kind, rows)
+}
+
+// PullForward goes by the index of what is fetched next: the one of arguments holds finished jobs too, and adding an empty
+// object keeps the planner from it. Priority 1 is the only one in use.
+func (b *bound) PullForward(ctx context.Context, m jobs.Match, within time.Duration, most int) (int, error) {
+	sub, err := b.rt.matchArgs(m)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := b.tx.Query(ctx, `
+with soon as (
+  select id from river.river_job
+  where state in ('available', 'scheduled') and queue = any($1) and priority = 1
+    and scheduled_at > clock_timestamp() and scheduled_at <= clock_timestamp() + $2::interval
+    and kind = $3 and args || '{}' @> $4
+  order by scheduled_at limit $5 for update skip locked
+)
+update river.river_job j set scheduled_at = clock_timestamp(), state = 'available' from soon where j.id = soon.id returning j.queue`,
+		b.rt.queueNames(), within, m.Kind, sub, most)
+	if err != nil {
+		return 0, fmt.Errorf("pull forward tasks of kind %s: %w", m.Kind, err)
+	}
+	return b.pokeQueuesOf(m.Kind, rows)
+}
+
+// pokeQueuesOf wakes the workers of the queues that rows name, once they are committed, and counts the rows.
+func (b *bound) pokeQueuesOf(kind string, rows pgx.Rows) (int, error) {
 	queues, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return 0, fmt.Errorf("reschedule waiting tasks of kind %s: %w", m.Kind, err)
+		return 0, fmt.Errorf("reschedule waiting tasks of kind %s: %w", kind, err)
 	}
 	if distinct := union(queues, nil); len(distinct) > 0 {
 		b.tx.AfterCommit(func() { b.rt.poke(distinct...) })
@@ -79,6 +107,15 @@ func (rt *Runtime) CancelMatching(ctx context.Context, m jobs.Match) (n int, err
 func (rt *Runtime) RescheduleMatching(ctx context.Context, m jobs.Match, at time.Time) (n int, err error) {
 	err = pg.InTx(ctx, rt.db, func(tx pg.Tx) error {
 		n, err = rt.With(tx).RescheduleMatching(ctx, m, at)
+		return err
+	})
+	return n, err
+}
+
+// PullForward works in a transaction of its own.
+func (rt *Runtime) PullForward(ctx context.Context, m jobs.Match, within time.Duration, most int) (n int, err error) {
+	err = pg.InTx(ctx, rt.db, func(tx pg.Tx) error {
+		n, err = rt.With(tx).PullForward(ctx, m, within, most)
 		return err
 	})
 	return n, err
