@@ -111,7 +111,7 @@ func (a *app) domains(bell *events.Bell) ([]domain.Module, error) {
 	rec := events.NewRecorder(types, bell)
 	a.owner = owner.New(a.pool, rec)
 	a.corpus = corpus.New(corpus.Deps{DB: a.pool, Recorder: rec, Engine: a.engine, Ring: bell.Ring})
-	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.webhookAlerts}})
+	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.webhookAlerts, a.databaseAlerts}})
 	if err := a.newWebhooks(rec); err != nil {
 		return nil, err
 	}
@@ -172,6 +172,10 @@ func (a *app) start(ctx context.Context) error {
 	})
 	if a.cfg.role != "web" {
 		a.loops.Go(func() { a.prepareSearch(loops) })
+	}
+	a.loops.Go(func() { collectOrphans(loops) })
+	if a.database.cluster != nil {
+		a.loops.Go(func() { a.database.cluster.Keep(loops, a.log) })
 	}
 	if err := a.runtime.Start(ctx); err != nil {
 		return fmt.Errorf("start the queue: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	gatehouse "github.com/gatehouse-hq/gatehouse"
+	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/river"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/embedded"
@@ -38,6 +39,28 @@ func (d *database) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return d.cluster.Stop(ctx)
+}
+
+// diedNews is how long the panel tells that the private database died.
+const diedNews = 24 * time.Hour
+
+// databaseAlerts tells the page of tasks when the private database died and was started again: nothing is lost then, but
+// it does not happen for no reason.
+func (a *app) databaseAlerts(context.Context) ([]tasks.Reason, error) {
+	if a.database.cluster == nil {
+		return nil, nil
+	}
+	h := a.database.cluster.History()
+	if h.Ends == 0 || time.Since(h.LastEnd) > diedNews {
+		return nil, nil
+	}
+	times := "once"
+	if h.Ends > 1 {
+		times = fmt.Sprintf("%d times", h.Ends)
+	}
+	return []tasks.Reason{{Code: "database_died", Verdict: tasks.Attention, Title: "The private database died and was started again",
+		Evidence: fmt.Sprintf("It ended %s since this process started, the last time at %s. What was committed is there.", times, h.LastEnd.UTC().Format("2006-01-02 15:04 UTC")),
+		Next:     "See the end of postgres/postgres.log in the data directory, and whether memory or disk ran out. This notice goes away after a day.", Link: "/admin/"}}, nil
 }
 
 func (d *database) migrate(ctx context.Context) error {

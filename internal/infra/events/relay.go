@@ -34,6 +34,9 @@ func (b *Bus) relay(ctx context.Context) {
 			floor, whole = 0, started
 		}
 		n, next, err := b.pass(ctx, floor)
+		if err == nil && backoff > 0 {
+			b.cfg.Log.Info("relaying again")
+		}
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:

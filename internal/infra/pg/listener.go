@@ -59,16 +59,22 @@ func (l *Listener) Subscribe(channel string, fn func(payload string)) (cancel fu
 // retried after 100 ms doubling to 10 s.
 func (l *Listener) Run(ctx context.Context) {
 	const first, most = 100 * time.Millisecond, 10 * time.Second
-	pause := first
+	pause, lost := first, false
 	for ctx.Err() == nil {
 		started := time.Now()
-		err := l.session(ctx)
+		err := l.session(ctx, func() {
+			if lost {
+				l.log.Info("listening again")
+			}
+			lost = false
+		})
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(started) > most {
 			pause = first
 		}
+		lost = true
 		l.log.Warn("listen connection lost; polling goes on meanwhile", "error", err, "retry_in", pause)
 		select {
 		case <-ctx.Done():
@@ -78,7 +84,7 @@ func (l *Listener) Run(ctx context.Context) {
 	}
 }
 
-func (l *Listener) session(ctx context.Context) error {
+func (l *Listener) session(ctx context.Context, listening func()) error {
 	connect, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(connect, l.url)
@@ -90,13 +96,14 @@ func (l *Listener) session(ctx context.Context) error {
 		defer cancel()
 		_ = conn.Close(end) // the session is over either way
 	}()
-	listening := map[string]bool{}
+	done := map[string]bool{}
 	for {
-		if err := l.listen(ctx, conn, listening); err != nil {
+		if err := l.listen(ctx, conn, done); err != nil {
 			return err
 		}
+		listening()
 		wait, stop := context.WithTimeout(ctx, listenerCheck)
-		l.setWake(stop, listening)
+		l.setWake(stop, done)
 		n, err := conn.WaitForNotification(wait)
 		waitErr := wait.Err()
 		stop()

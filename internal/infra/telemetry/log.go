@@ -6,13 +6,15 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
 
-// NewLog writes one line of text per record to w.
+// NewLog writes one line of text per record to w. What repeats itself in an
+// outage is written every 30 s at most, with the number left out.
 func NewLog(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(caused{slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})})
+	return slog.New(newCalm(caused{slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})}, time.Now))
 }
 
 // caused adds the request or job that the context belongs to.

@@ -67,13 +67,17 @@ func (p *presence) suspect() { p.doubt.Store(p.now() + int64(doubtFor)) }
 // run keeps the connection until ctx ends and then signs off. ready receives
 // the outcome of the first attempt.
 func (p *presence) run(ctx context.Context, ready chan<- error) {
-	first := true
+	first, lost := true, false
 	for ctx.Err() == nil {
 		err := p.session(ctx, func() {
-			if first {
+			switch {
+			case first:
 				first = false
 				ready <- nil
+			case lost:
+				p.log.Info("this process is proven alive again and claims tasks")
 			}
+			lost = false
 		})
 		p.held.Store(false)
 		p.suspect()
@@ -84,6 +88,7 @@ func (p *presence) run(ctx context.Context, ready chan<- error) {
 		if ctx.Err() != nil {
 			return
 		}
+		lost = true
 		p.log.Warn("lost the connection that proves this process alive; claiming stops until it is back", "error", err)
 		select {
 		case <-ctx.Done():

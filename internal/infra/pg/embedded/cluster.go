@@ -24,17 +24,22 @@ type Config struct {
 	Log io.Writer
 }
 
-// Cluster is a running private PostgreSQL this process uses.
+// Cluster is a private PostgreSQL this process uses.
 type Cluster struct {
+	cfg     Config
+	places  []string
 	lay     layout
 	acct    account
-	pm      postmaster
-	pw      passwords
 	users   fileLock
-	adopted bool
-	exited  <-chan struct{} // nil when adopted
+	adopted bool // what Start met; Keep may start PostgreSQL later
 	stop    sync.Once
 	stopErr error
+
+	mu      sync.Mutex
+	pm      postmaster
+	pw      passwords
+	child   *child // nil when another process started it
+	history History
 }
 
 // Start makes the cluster run and returns when the application's database accepts connections: it creates the cluster
@@ -57,7 +62,7 @@ func start(ctx context.Context, cfg Config, places []string) (_ *Cluster, err er
 	if cfg.Log == nil {
 		cfg.Log = io.Discard
 	}
-	c := &Cluster{lay: newLayout(cfg.DataDir)}
+	c := &Cluster{cfg: cfg, places: places, lay: newLayout(cfg.DataDir)}
 	if c.acct, err = databaseAccount(); err != nil {
 		return nil, err
 	}
@@ -75,57 +80,70 @@ func start(ctx context.Context, cfg Config, places []string) (_ *Cluster, err er
 	if c.users, err = openLock(c.lay.usersLock()); err != nil {
 		return nil, unwritable(cfg.DataDir, err)
 	}
-	if err := errors.Join(c.users.take(ctx, false), c.bringUp(ctx, cfg, places)); err != nil {
+	if err := errors.Join(c.users.take(ctx, false), c.open(ctx)); err != nil {
 		c.users.release()
 		return nil, err
 	}
 	return c, nil
 }
 
-// bringUp adopts or starts PostgreSQL. The caller holds start.lock.
-func (c *Cluster) bringUp(ctx context.Context, cfg Config, places []string) error {
+// open makes the cluster run, if need be from nothing. The caller holds start.lock.
+func (c *Cluster) open(ctx context.Context) error {
 	major, err := c.lay.existing()
-	if err != nil {
-		return err
-	}
-	if c.pm, c.adopted, err = c.lay.running(ctx, c.acct); err != nil {
-		return err
-	}
-	if !c.adopted {
-		if err := c.startAfresh(ctx, cfg, places, major); err != nil {
-			return err
-		}
-	}
-	if c.pw, err = readPasswords(c.lay.passwords()); err == nil {
-		err = c.ensureDatabase(ctx)
-	}
-	if err != nil && !c.adopted {
-		// What this call started it also ends; the reason of its failure is the error to tell.
-		_ = c.shutDown(context.WithoutCancel(ctx))
+	if err == nil {
+		c.adopted, err = c.bringUp(ctx, major)
 	}
 	return err
 }
 
-func (c *Cluster) startAfresh(ctx context.Context, cfg Config, places []string, major string) error {
-	all := findPrograms(ctx, places)
+// bringUp adopts or starts PostgreSQL on a cluster of that major version, "" when there is none yet. The caller holds
+// start.lock.
+func (c *Cluster) bringUp(ctx context.Context, major string) (adopted bool, err error) {
+	pm, adopted, err := c.lay.running(ctx, c.acct)
+	if err != nil {
+		return false, err
+	}
+	var started *child
+	if !adopted {
+		if pm, started, err = c.startAfresh(ctx, major); err != nil {
+			return false, err
+		}
+	}
+	c.mu.Lock()
+	c.pm, c.child = pm, started
+	c.mu.Unlock()
+	pw, err := readPasswords(c.lay.passwords())
+	if err == nil {
+		c.mu.Lock()
+		c.pw = pw
+		c.mu.Unlock()
+		err = c.ensureDatabase(ctx)
+	}
+	if err != nil && !adopted {
+		// What this call started it also ends; the reason of its failure is the error to tell.
+		_ = c.shutDown(context.WithoutCancel(ctx))
+	}
+	return adopted, err
+}
+
+func (c *Cluster) startAfresh(ctx context.Context, major string) (pm postmaster, started *child, err error) {
+	all := findPrograms(ctx, c.places)
 	var progs programs
-	var err error
 	if major != "" {
 		progs, err = matching(all, major, c.lay.data())
 	} else {
 		progs, err = newest(all)
 	}
 	if err != nil {
-		return err
+		return pm, nil, err
 	}
 	if major == "" {
-		fmt.Fprintf(cfg.Log, "Creating a private PostgreSQL %d database in %s\n", progs.major, c.lay.home)
-		if err := c.lay.initialise(ctx, c.acct, progs, cfg.Settings["fsync"] != "off"); err != nil {
-			return err
+		fmt.Fprintf(c.cfg.Log, "Creating a private PostgreSQL %d database in %s\n", progs.major, c.lay.home)
+		if err := c.lay.initialise(ctx, c.acct, progs, c.cfg.Settings["fsync"] != "off"); err != nil {
+			return pm, nil, err
 		}
 	}
-	c.pm, c.exited, err = c.lay.launch(ctx, c.acct, progs, cfg.Settings)
-	return err
+	return c.lay.launch(ctx, c.acct, progs, c.cfg.Settings)
 }
 
 // ensureDatabase makes the application's role and database where they are missing: after initdb, and after a start that
@@ -158,10 +176,24 @@ func (c *Cluster) ensureDatabase(ctx context.Context) error {
 }
 
 // URL is the address of the application's database, for the role that owns it. It holds a password: do not log it.
-func (c *Cluster) URL() string { return c.pm.url(appRole, c.pw.app, appDB) }
+func (c *Cluster) URL() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pm.url(appRole, c.pw.app, appDB)
+}
 
 // AdminURL is the address of PostgreSQL's maintenance database for its superuser. It holds a password: do not log it.
-func (c *Cluster) AdminURL() string { return c.pm.url(adminRole, c.pw.admin, "postgres") }
+func (c *Cluster) AdminURL() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pm.url(adminRole, c.pw.admin, "postgres")
+}
+
+func (c *Cluster) server() postmaster {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pm
+}
 
 // Adopted reports whether PostgreSQL was already running when Start came: started by another process that uses it
 // still, or left by one that was killed.
@@ -197,35 +229,45 @@ func (c *Cluster) stopIfLast(ctx context.Context) error {
 	return c.shutDown(ctx)
 }
 
-// shutDown stops PostgreSQL: fast until ctx ends, then hard.
+// shutDown stops PostgreSQL: fast until ctx ends, then hard. The caller holds start.lock.
 func (c *Cluster) shutDown(ctx context.Context) error {
+	c.meet()
 	if !c.alive() {
 		return nil
 	}
-	_ = syscall.Kill(c.pm.pid, syscall.SIGINT) // fast shutdown
+	pid := c.server().pid
+	_ = syscall.Kill(pid, syscall.SIGINT) // fast shutdown
 	if c.awaitEnd(ctx) == nil {
 		return nil
 	}
 	hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_ = syscall.Kill(c.pm.pid, syscall.SIGQUIT) // immediate shutdown
+	_ = syscall.Kill(pid, syscall.SIGQUIT) // immediate shutdown
 	if err := c.awaitEnd(hard); err != nil {
-		return fmt.Errorf("the private PostgreSQL (process %d) does not stop: %w", c.pm.pid, err)
+		return fmt.Errorf("the private PostgreSQL (process %d) does not stop: %w", pid, err)
 	}
 	return errors.New("the private PostgreSQL did not stop in time and was stopped hard; it recovers at its next start")
 }
 
+// meet looks whether another process has started PostgreSQL anew since the one we know ended.
+func (c *Cluster) meet() {
+	pm, ok := c.lay.readPostmaster()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ok && pm.pid != c.pm.pid && c.acct.runsPostgres(pm.pid) {
+		c.pm, c.child = pm, nil
+	}
+}
+
 // alive reports whether the PostgreSQL we use still runs. As its parent we know from the kernel.
 func (c *Cluster) alive() bool {
-	if c.exited != nil {
-		select {
-		case <-c.exited:
-			return false
-		default:
-			return true
-		}
+	c.mu.Lock()
+	pid, started := c.pm.pid, c.child
+	c.mu.Unlock()
+	if started != nil {
+		return !started.ended()
 	}
-	return c.acct.runsPostgres(c.pm.pid)
+	return c.acct.runsPostgres(pid)
 }
 
 func (c *Cluster) awaitEnd(ctx context.Context) error {

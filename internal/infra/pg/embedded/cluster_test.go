@@ -233,7 +233,7 @@ func TestCrashOfPostgresIsRecovered(t *testing.T) {
 	c := started(t, Config{DataDir: dir})
 	keep(t, c.URL(), "committed")
 	must(t, syscall.Kill(c.pm.pid, syscall.SIGKILL))
-	<-c.exited
+	<-c.child.done
 	stopped(t, c) // nothing left to stop is no error
 	c = started(t, Config{DataDir: dir})
 	defer stopped(t, c)

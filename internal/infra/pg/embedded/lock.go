@@ -58,13 +58,4 @@ func (l fileLock) take(ctx context.Context, exclusive bool) error {
 func (l fileLock) release() { _ = l.file.Close() }
 
 // pause waits one poll interval, or returns ctx's error.
-func pause(ctx context.Context) error {
-	t := time.NewTimer(pollEvery)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+func pause(ctx context.Context) error { return wait(ctx, pollEvery) }

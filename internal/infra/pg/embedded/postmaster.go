@@ -129,8 +129,23 @@ func (l layout) disownStalePid(acct account) error {
 	return nil
 }
 
-// launch starts PostgreSQL on an existing cluster and waits until it is ready. exited is closed when it has ended.
-func (l layout) launch(ctx context.Context, acct account, progs programs, extra map[string]string) (pm postmaster, exited <-chan struct{}, err error) {
+// child is a PostgreSQL this process has started.
+type child struct {
+	done chan struct{}
+	how  error // how it ended; read it after done
+}
+
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// launch starts PostgreSQL on an existing cluster and waits until it is ready.
+func (l layout) launch(ctx context.Context, acct account, progs programs, extra map[string]string) (postmaster, *child, error) {
 	conf, err := l.writeSettings(extra)
 	if err != nil {
 		return postmaster{}, nil, err
@@ -154,58 +169,34 @@ func (l layout) launch(ctx context.Context, acct account, progs programs, extra 
 	if err := cmd.Start(); err != nil {
 		return postmaster{}, nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	ended := make(chan struct{})
+	started := &child{done: make(chan struct{})}
 	go func() {
-		defer close(ended)
-		_ = cmd.Wait() // how it ended is in its log
+		defer close(started.done)
+		started.how = cmd.Wait()
 	}()
-	pm, err = l.awaitReady(ctx, cmd.Process.Pid, ended, before)
+	pm, err := l.awaitReady(ctx, cmd.Process.Pid, started, before)
 	if err != nil {
 		_ = syscall.Kill(cmd.Process.Pid, syscall.SIGQUIT)
-		<-ended
+		<-started.done
 		return postmaster{}, nil, err
 	}
-	return pm, ended, nil
+	return pm, started, nil
 }
 
 // awaitReady waits for the PostgreSQL just started. After a crash it replays its log first, which may take a while.
-func (l layout) awaitReady(ctx context.Context, pid int, ended <-chan struct{}, logBefore int64) (postmaster, error) {
+func (l layout) awaitReady(ctx context.Context, pid int, started *child, logBefore int64) (postmaster, error) {
 	for {
 		// The pid tells our PostgreSQL's file from one a crash left.
 		if pm, ok := l.readPostmaster(); ok && pm.ready && pm.pid == pid {
 			return pm, nil
 		}
-		select {
-		case <-ended:
+		if started.ended() {
 			return postmaster{}, programFailed("PostgreSQL did not start", l.dataDir, readFrom(l.log(), logBefore))
-		default:
 		}
 		if err := pause(ctx); err != nil {
 			return postmaster{}, fmt.Errorf("wait for PostgreSQL to be ready: %w", err)
 		}
 	}
-}
-
-// maxLog is the size in bytes at which the log is set aside at the next start; the one set aside before is dropped.
-const maxLog = 4 << 20
-
-// openLog opens PostgreSQL's log and says where the new part begins.
-func (l layout) openLog() (*os.File, int64, error) {
-	if info, err := os.Stat(l.log()); err == nil && info.Size() > maxLog {
-		if err := os.Rename(l.log(), l.log()+".1"); err != nil {
-			return nil, 0, unwritable(l.dataDir, err)
-		}
-	}
-	f, err := os.OpenFile(l.log(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, 0, unwritable(l.dataDir, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close() // nothing was written; the first error is the one to tell
-		return nil, 0, fmt.Errorf("look at PostgreSQL's log: %w", err)
-	}
-	return f, info.Size(), nil
 }
 
 // freePort asks the kernel for a loopback port nobody uses.
@@ -216,4 +207,13 @@ func freePort() (int, error) {
 	}
 	defer ln.Close()
 	return ln.Addr().(*net.TCPAddr).Port, nil
+}
+
+// free reports whether nobody listens on a loopback port.
+func free(port int) bool {
+	ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	return ln.Close() == nil
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,12 +63,28 @@ func (l layout) address() ([]string, error) {
 		return []string{"-c", "listen_addresses=", "-c", "unix_socket_directories=" + quoteListItem(l.socketDir()),
 			"-c", "port=" + strconv.Itoa(socketPort)}, nil
 	}
-	port, err := freePort()
+	port, err := l.port()
 	if err != nil {
 		return nil, err
 	}
 	return []string{"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "port=" + strconv.Itoa(port)}, nil
+}
+
+// port is the loopback port of the cluster: the one it had before if nobody else has it now, because processes that use
+// the cluster know its address by that port.
+func (l layout) port() (int, error) {
+	file := filepath.Join(l.home, "port")
+	if text, err := os.ReadFile(file); err == nil {
+		if kept, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && free(kept) {
+			return kept, nil
+		}
+	}
+	port, err := freePort()
+	if err != nil {
+		return 0, err
+	}
+	return port, unwritable(l.dataDir, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600))
 }
 
 // quoteListItem protects a path with spaces or quotes in a setting that is a list of paths.
