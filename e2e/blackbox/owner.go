@@ -49,6 +49,31 @@ func SetUp(ctx context.Context, s *Server) (*Owner, error) {
 // Do sends a request with the owner's session.
 func (o *Owner) Do(req *http.Request) (*http.Response, error) { return o.http.Do(req) }
 
+// Refused is an answer other than 200.
+type Refused struct {
+	Operation string
+	Status    int
+	Answer    string
+}
+
+func (e *Refused) Error() string { return fmt.Sprintf("%s: %d: %s", e.Operation, e.Status, e.Answer) }
+
+// Post sends a form as a browser does and answers with status and page.
+func (o *Owner) Post(ctx context.Context, s *Server, path string, form url.Values) (status int, page string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := o.http.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(text), err
+}
+
 // Call runs an operation. An error of the network leaves open whether it happened.
 func (o *Owner) Call(ctx context.Context, s *Server, operation string, in, out any) error {
 	body, err := json.Marshal(in)
@@ -70,7 +95,7 @@ func (o *Owner) Call(ctx context.Context, s *Server, operation string, in, out a
 		return err
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s: %s", operation, res.Status, answer)
+		return &Refused{Operation: operation, Status: res.StatusCode, Answer: string(answer)}
 	}
 	if out == nil {
 		return nil

@@ -35,6 +35,7 @@ type Server struct {
 	env    []string
 	log    lockedBuffer
 
+	wrap []string // command before the binary's own
 	cmd  *exec.Cmd
 	gone chan struct{}
 }
@@ -66,9 +67,14 @@ func Prepare(binary, databaseURL, dataDir string, extra ...string) (*Server, err
 	}, extra...)}, nil
 }
 
+// Wrap makes Start run the binary by another command, such as unshare.
+func (s *Server) Wrap(command ...string) { s.wrap = command }
+
 // Start runs the process; it does not wait until it is ready.
 func (s *Server) Start() error {
-	s.cmd = s.Command("serve")
+	args := append(append([]string{}, s.wrap...), s.binary, "serve")
+	s.cmd = exec.Command(args[0], args[1:]...)
+	s.cmd.Env = s.env
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start the server: %w", err)
@@ -107,6 +113,20 @@ func (s *Server) Signal(sig syscall.Signal) {
 		<-s.gone
 	}
 }
+
+// Ended returns the exit code once the process has ended, most at most; -1 is a
+// death by signal.
+func (s *Server) Ended(most time.Duration) (code int, err error) {
+	select {
+	case <-s.gone:
+		return s.cmd.ProcessState.ExitCode(), nil
+	case <-time.After(most):
+		return 0, fmt.Errorf("the process has not ended within %s", most)
+	}
+}
+
+// Tell sends sig and does not wait.
+func (s *Server) Tell(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
 
 // Log is what the process wrote so far, its last n bytes.
 func (s *Server) Log(n int) string {

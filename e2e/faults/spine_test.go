@@ -68,7 +68,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	stop()
 	load.Wait()
 	t.Logf("%d writes answered, %d kills", written.Load(), kills)
-	settled(t, pool)
+	settledSpine(t, pool)
 	compareLedgers(t, pool)
 }
 
@@ -109,7 +109,7 @@ func writeNotes(ctx context.Context, o *blackbox.Owner, servers []*blackbox.Serv
 }
 
 // settled waits until nothing is waiting or running: a minute at most.
-func settled(t *testing.T, pool *pgxpool.Pool) {
+func settledSpine(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	err := blackbox.Eventually(t.Context(), 60*time.Second, func() error {
 		var events, jobs int

@@ -113,5 +113,7 @@ func (s *said) due(key string) (write bool, kept int) {
 	return true, 0
 }
 
-func (h calm) WithAttrs(attrs []slog.Attr) slog.Handler { return calm{h.Handler.WithAttrs(attrs), h.said} }
-func (h calm) WithGroup(name string) slog.Handler       { return calm{h.Handler.WithGroup(name), h.said} }
+func (h calm) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return calm{h.Handler.WithAttrs(attrs), h.said}
+}
+func (h calm) WithGroup(name string) slog.Handler { return calm{h.Handler.WithGroup(name), h.said} }

@@ -189,6 +189,9 @@ func (c *Cluster) AdminURL() string {
 	return c.pm.url(adminRole, c.pw.admin, "postgres")
 }
 
+// Process is the process id of PostgreSQL.
+func (c *Cluster) Process() int { return c.server().pid }
+
 func (c *Cluster) server() postmaster {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,6 +25,7 @@ const (
 
 // Cluster is a private PostgreSQL for tests: quick, and gone afterwards.
 type Cluster struct {
+	config   embedded.Config
 	private  *embedded.Cluster
 	watchdog *watchdog
 }
@@ -61,11 +64,10 @@ func StartCluster(ctx context.Context, settings map[string]string) (*Cluster, er
 	}
 	all := fastSettings()
 	maps.Copy(all, settings)
-	private, err := embedded.Start(ctx, embedded.Config{DataDir: dir, Settings: all})
-	if err != nil {
+	c := &Cluster{config: embedded.Config{DataDir: dir, Settings: all}, watchdog: dog}
+	if c.private, err = embedded.Start(ctx, c.config); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a test cluster: %w", err), dog.dismiss())
 	}
-	c := &Cluster{private: private, watchdog: dog}
 	if err := c.allowDatabases(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop(ctx))
 	}
@@ -94,6 +96,42 @@ func (c *Cluster) AdminURL() string { return c.private.AdminURL() }
 // Env is both variables, as os/exec takes them.
 func (c *Cluster) Env() []string {
 	return []string{EnvURL + "=" + c.URL(), EnvAdminURL + "=" + c.AdminURL()}
+}
+
+// Hurt sends PostgreSQL itself a signal that ends it (SIGINT: fast, SIGQUIT: without saving anything, SIGKILL) and waits
+// for its end.
+func (c *Cluster) Hurt(ctx context.Context, sig syscall.Signal) error {
+	pid := c.private.Process()
+	if err := syscall.Kill(pid, sig); err != nil {
+		return fmt.Errorf("end PostgreSQL: %w", err)
+	}
+	// Our child: gone once it has been waited for, which the cluster does.
+	for syscall.Kill(pid, 0) == nil {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("PostgreSQL does not end: %w", ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// Again starts PostgreSQL after Hurt, at the same address.
+func (c *Cluster) Again(ctx context.Context) error {
+	for {
+		next, err := embedded.Start(ctx, c.config)
+		if err == nil {
+			before := c.private
+			c.private = next
+			return before.Stop(ctx) // only leaves: the next one uses it now
+		}
+		// Backends of a killed PostgreSQL may still be on their way out.
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // Stop shuts the cluster down and removes its directory.
