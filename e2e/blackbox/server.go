@@ -138,21 +138,26 @@ func (s *Server) Log(n int) string {
 
 // Ready waits until the server answers that it is.
 func (s *Server) Ready(ctx context.Context) error {
-	return Eventually(ctx, 30*time.Second, func() error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = res.Body.Close() }()
-		if res.StatusCode != http.StatusOK {
-			return fmt.Errorf("the server is not ready: %s", res.Status)
-		}
-		return nil
-	})
+	return Eventually(ctx, 30*time.Second, func() error { return s.Answers(ctx) })
+}
+
+// Answers is an error unless the server says that it is ready.
+func (s *Server) Answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server is not ready: %s", res.Status)
+	}
+	return nil
 }
 
 // Eventually waits until f has no error, most at most, and returns the last.
