@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -112,6 +113,14 @@ func (s *Server) Signal(sig syscall.Signal) {
 	if sig == syscall.SIGKILL || sig == syscall.SIGTERM {
 		<-s.gone
 	}
+}
+
+// Said is an error unless the process wrote text to its log.
+func (s *Server) Said(text string) error {
+	if !strings.Contains(s.Log(1<<20), text) {
+		return fmt.Errorf("the process has not said %q", text)
+	}
+	return nil
 }
 
 // Ended returns the exit code once the process has ended, most at most; -1 is a

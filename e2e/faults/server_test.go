@@ -5,6 +5,7 @@
 package faults
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,12 +18,21 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 )
 
+var built = flag.String("binary", "", "path of a built server; empty builds one")
+
 // binary is where TestMain builds the server for all tests of the package.
 func binary() string {
+	if *built != "" {
+		return *built
+	}
 	return filepath.Join(os.TempDir(), fmt.Sprintf("gatehouse-faults-%d", os.Getpid()))
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if *built != "" {
+		pgtest.Main(m)
+	}
 	if err := blackbox.Build("../..", binary()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
