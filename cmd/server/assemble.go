@@ -53,6 +53,7 @@ type app struct {
 	webhooks *webhooks.Domain
 
 	deliveries *webhookjobs.Handlers
+	metrics    *telemetry.Metrics
 	outside    *egress.Client // for addresses that a person typed
 
 	bus     *events.Bus
@@ -88,6 +89,7 @@ func assemble(ctx context.Context, p *program, need parts) (_ *app, err error) {
 	if a.engine, err = newEngine(p.cfg, a.pool); err != nil {
 		return nil, err
 	}
+	a.metrics = telemetry.NewMetrics(a.figures, a.log)
 	bell := events.NewBell()
 	modules, err := a.domains(bell)
 	if err != nil {
@@ -111,7 +113,7 @@ func (a *app) domains(bell *events.Bell) ([]domain.Module, error) {
 	rec := events.NewRecorder(types, bell)
 	a.owner = owner.New(a.pool, rec)
 	a.corpus = corpus.New(corpus.Deps{DB: a.pool, Recorder: rec, Engine: a.engine, Ring: bell.Ring})
-	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.webhookAlerts, a.databaseAlerts}})
+	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.webhookAlerts, a.databaseAlerts, a.egressAlerts}})
 	if err := a.newWebhooks(rec); err != nil {
 		return nil, err
 	}
@@ -132,7 +134,7 @@ func (a *app) queue(ctx context.Context, bell *events.Bell, modules []domain.Mod
 		Types:         collect(modules, func(m domain.Module) []events.Type { return m.Types }),
 		Subscriptions: collect(modules, func(m domain.Module) []events.Subscription { return m.Subscriptions }),
 		NoRelay:       !works, Retention: a.cfg.retention, Guards: []events.Guard{webhooks.NeededEvents},
-		Alive: func() bool { return a.runtime.Alive() },
+		Alive: func() bool { return a.runtime.Alive() }, Passed: a.metrics.Passed,
 	})
 	if err != nil {
 		return err
@@ -157,6 +159,8 @@ func (a *app) queue(ctx context.Context, bell *events.Bell, modules []domain.Mod
 	a.connectWebhooks()
 	a.corpus.Connect(corpus.Queue{Jobs: a.runtime, Fanout: a.bus, Wait: a.runtime})
 	a.tasks.Jobs, a.tasks.Queue, a.tasks.Stream = a.runtime, a.runtime, a.bus
+	a.tasks.Meters = tasks.Meters{Events: a.bus.Flow, Tasks: a.runtime.Finished, Deliveries: a.webhooks.Flow}
+	a.tasks.Usual = a.runtime.Usual
 	return nil
 }
 

@@ -3,15 +3,24 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"syscall"
 	"time"
 )
 
 // doors are the listeners of this process and the servers behind them.
 type doors struct {
-	site   net.Listener // nil for role worker
+	site    *door // nil for role worker
+	metrics *door // nil unless asked for
+}
+
+// door is one listener and, once it serves, its server.
+type door struct {
+	net.Listener
 	server *http.Server
 }
 
@@ -30,49 +39,101 @@ func (d *doors) reachedAt(base *url.URL) *url.URL {
 	return &taken
 }
 
+// listen opens the ports, or says who has them.
+func listen(c config) (_ *doors, err error) {
+	d := &doors{}
+	if c.role != "worker" {
+		if d.site, err = openDoor("GATEHOUSE_ADDR", c.addr, "127.0.0.1:8081"); err != nil {
+			return nil, err
+		}
+	}
+	if c.metricsAddr != "" {
+		if d.metrics, err = openDoor("GATEHOUSE_METRICS_ADDR", c.metricsAddr, "127.0.0.1:9091"); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
+	}
+	return d, nil
+}
+
+// openDoor listens at the address of a setting; instead is one to name when it is taken.
+func openDoor(name, addr, instead string) (*door, error) {
+	l, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%s is %q: this user may not listen there; ports below 1024 need root or a proxy in front", name, addr)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is %q: another program listens there already; stop it, or choose another port such as %s=%s", name, addr, name, instead)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("%s is %q: this machine does not have that address; 127.0.0.1 is for this machine only, 0.0.0.0 is every address it has", name, addr)
+	case err != nil:
+		return nil, fmt.Errorf("%s is %q: cannot listen there: %w", name, addr, err)
+	}
+	return &door{Listener: l}, nil
+}
+
 // serve answers until shutdown; what ends it otherwise comes out of the channel.
 func (d *doors) serve(a *app) <-chan error {
-	failed := make(chan error, 1)
-	if d.site == nil {
-		return failed
+	failed := make(chan error, 2)
+	if d.site != nil {
+		d.site.serve(&http.Server{
+			Handler:           a.site,
+			ReadHeaderTimeout: 10 * time.Second,
+			ReadTimeout:       2 * time.Minute, // a vault of 100 MB over a slow line
+			WriteTimeout:      time.Minute,     // live streams extend it for themselves
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    64 << 10,
+			ErrorLog:          a.httpLog(),
+		}, failed)
+		d.site.server.RegisterOnShutdown(a.endStreams)
 	}
-	d.server = &http.Server{
-		Handler:           a.site,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       2 * time.Minute, // a vault of 100 MB over a slow line
-		WriteTimeout:      time.Minute,     // live streams extend it for themselves
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          a.httpLog(),
+	if d.metrics != nil {
+		d.metrics.serve(&http.Server{
+			Handler:           a.metrics.Handler(),
+			ReadHeaderTimeout: 5 * time.Second,
+			WriteTimeout:      15 * time.Second,
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    16 << 10,
+			ErrorLog:          a.httpLog(),
+		}, failed)
+		a.log.Info("metrics are served", "address", "http://"+d.metrics.Addr().String()+"/metrics")
 	}
-	d.server.RegisterOnShutdown(a.endStreams)
+	return failed
+}
+
+func (d *door) serve(s *http.Server, failed chan<- error) {
+	d.server = s
 	go func() {
-		if err := d.server.Serve(d.site); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(d.Listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
 	}()
-	return failed
 }
 
 // shutdown lets requests under way finish, then closes what is left.
 func (d *doors) shutdown(ctx context.Context) error {
-	if d.server == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	return errors.Join(d.site.shutdown(ctx), d.metrics.shutdown(ctx))
+}
+
+func (d *door) shutdown(ctx context.Context) error {
+	if d == nil || d.server == nil {
+		return nil
+	}
 	if err := d.server.Shutdown(ctx); err != nil {
 		return d.server.Close()
 	}
 	return nil
 }
 
-// close frees the port also when serving never began.
-func (d *doors) close() error {
-	if d.site == nil {
+// close frees the ports also when serving never began.
+func (d *doors) close() error { return errors.Join(d.site.close(), d.metrics.close()) }
+
+func (d *door) close() error {
+	if d == nil {
 		return nil
 	}
-	if err := d.site.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := d.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
@@ -40,9 +37,6 @@ func serve(ctx context.Context, p *program, args []string) (err error) {
 	defer cut()
 	if err := a.start(hard); err != nil {
 		return err
-	}
-	if a.cfg.metricsAddr != "" {
-		a.log.Warn("GATEHOUSE_METRICS_ADDR is set, but this version has no metrics: nothing listens there", "value", a.cfg.metricsAddr)
 	}
 	if err := errors.Join(a.importGuide(ctx), a.greet(ctx, p)); err != nil {
 		return errors.Join(err, a.stop(hard))
@@ -104,23 +98,4 @@ func (a *app) greet(ctx context.Context, p *program) error {
 	}
 	fmt.Fprintf(p.out, "Set yourself up (works once, for a day): %s/setup?token=%s\n", a.cfg.baseURL, token)
 	return nil
-}
-
-// listen opens the site's port, or says who has it.
-func listen(c config) (*doors, error) {
-	if c.role == "worker" {
-		return &doors{}, nil
-	}
-	l, err := net.Listen("tcp", c.addr)
-	switch {
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: this user may not listen there; ports below 1024 need root or a proxy in front", c.addr)
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: another program listens there already; stop it, or choose another port such as GATEHOUSE_ADDR=127.0.0.1:8081", c.addr)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: this machine does not have that address; 127.0.0.1 is for this machine only, 0.0.0.0 is every address it has", c.addr)
-	case err != nil:
-		return nil, fmt.Errorf("GATEHOUSE_ADDR is %q: cannot listen there: %w", c.addr, err)
-	}
-	return &doors{site: l}, nil
 }

@@ -19,6 +19,7 @@ func (a *app) newWebhooks(rec events.Recorder) error {
 	a.outside = egress.New(egress.Options{Allow: a.cfg.egressAllow})
 	a.webhooks = webhooks.New(webhooks.Deps{DB: a.pool, Recorder: rec, Sealer: sealer, Addresses: a.outside, Wire: webhookjobs.Wire{}})
 	a.deliveries = webhookjobs.New(a.webhooks, a.outside, version)
+	a.deliveries.Sent = a.metrics.Sent
 	return nil
 }
 

@@ -44,10 +44,13 @@ type Sources struct {
 	Jobs   jobs.Inspector
 	Queue  jobs.Jobs // takes the bulk actions
 	Stream Stream
-	DB     pg.Querier // table sizes
+	DB     pg.Querier // table sizes, and the history of what passed
 	Search Engine
 	Checks []Check
-	Now    func() time.Time // time.Now when nil
+	Meters Meters
+	// Usual says how long 99 of 100 finished tasks of a kind took, and how many it looked at. Nil: unknown.
+	Usual func(ctx context.Context, kind string) (took time.Duration, of int, err error)
+	Now   func() time.Time // time.Now when nil
 }
 
 // Domain reads and mends the queue and the bus.

@@ -17,6 +17,10 @@ const (
 	QueueAge  = 15 * time.Minute
 	SkewBound = 500 * time.Millisecond
 	overrun   = time.Minute // past its timeout a task is stuck
+	// A task is slow past twice what 99 of 100 of its kind took, but not before slowAfter: nobody acts on less. Of fewer
+	// than slowOf finished ones nothing is known.
+	slowAfter = 30 * time.Second
+	slowOf    = 20
 	probeTime = 2 * time.Second
 )
 
@@ -110,10 +114,19 @@ func (d *Domain) lookAtRunning(ctx context.Context) ([]Reason, error) {
 		return nil, fmt.Errorf("look at running tasks: %w", err)
 	}
 	var out []Reason
+	usual := map[string]time.Duration{}
 	for _, t := range running.Tasks {
 		kind, known := d.KindOf(t.Kind)
 		age := d.age(t.StartedAt)
-		if !known || age <= kind.Policy.Timeout+overrun {
+		if !known {
+			continue
+		}
+		if age <= kind.Policy.Timeout+overrun {
+			slow, err := d.slow(ctx, t, age, usual)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, slow...)
 			continue
 		}
 		r := Reason{Code: "task_stuck", Verdict: Stuck, Title: "A task runs past its time",
@@ -125,6 +138,30 @@ func (d *Domain) lookAtRunning(ctx context.Context) ([]Reason, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// slow compares a running task with finished ones of its kind; usual keeps what was found for the next of the same kind.
+func (d *Domain) slow(ctx context.Context, t Task, age time.Duration, usual map[string]time.Duration) ([]Reason, error) {
+	if d.Usual == nil || age <= slowAfter {
+		return nil, nil
+	}
+	took, asked := usual[t.Kind]
+	if !asked {
+		p99, of, err := d.Usual(ctx, t.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("look at running tasks: %w", err)
+		}
+		if of >= slowOf {
+			took = p99
+		}
+		usual[t.Kind] = took
+	}
+	if took == 0 || age <= 2*took {
+		return nil, nil
+	}
+	return []Reason{{Code: "task_slow", Verdict: Attention, Title: "A task takes unusually long",
+		Evidence: fmt.Sprintf("Task %d (%s) has run for %s; 99 of 100 of its kind took at most %s.", t.ID, t.Kind, round(age), round(max(took, time.Second))),
+		Next:     "See what it is about. It is stopped by itself at its limit, and then tried again.", Link: taskLink(t.ID)}}, nil
 }
 
 func (d *Domain) lookAtQueues(ctx context.Context) ([]Reason, error) {

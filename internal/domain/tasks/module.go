@@ -11,8 +11,9 @@ import (
 // Module is what this domain hands over to be run.
 func (d *Domain) Module() domain.Module {
 	return domain.Module{
-		Name: "tasks",
-		Ops:  append(d.taskOps(), d.eventOps()...),
+		Name:      "tasks",
+		Ops:       append(d.taskOps(), d.eventOps()...),
+		Periodics: d.periodics(),
 		Kinds: []jobs.Kind{{
 			Name:        BulkKind,
 			Title:       "Retry or cancel many",

@@ -25,6 +25,8 @@ func bounds(table string) string {
 		return "14 days, by dropping days; and a ceiling in bytes"
 	case "webhook_deliveries":
 		return "14 days after settling; parked 30 days"
+	case "throughput":
+		return "7 days, a row for each ten minutes"
 	case "sessions", "setup_tokens", "login_failures":
 		return "pruned hourly"
 	}

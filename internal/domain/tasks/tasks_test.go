@@ -189,6 +189,45 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A task is compared with its own kind, and the finished ones are asked only when one runs long.
+func TestATaskThatTakesUnusuallyLongIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		ran, took time.Duration
+		of        int
+		asked     int
+		slow      bool
+	}{
+		{"at its bound", 2 * time.Minute, time.Minute, 200, 1, false},
+		{"past it", 2*time.Minute + time.Second, time.Minute, 200, 1, true},
+		{"a quick kind, not yet long", 30 * time.Second, time.Millisecond, 200, 0, false},
+		{"a quick kind, long", 31 * time.Second, time.Millisecond, 200, 1, true},
+		{"too few to compare with", 5 * time.Minute, time.Second, 19, 1, false},
+		{"enough to compare with", 5 * time.Minute, time.Second, 20, 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			started := taskstest.Noon.Add(-c.ran)
+			q := &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: 10 * time.Minute}}}, Rows: []jobs.Job{
+				{ID: 2, Kind: "k", State: jobs.Running, StartedAt: &taskstest.Noon}, {ID: 1, Kind: "k", State: jobs.Running, StartedAt: &started},
+			}}
+			d, asked := taskstest.New(q, &taskstest.Stream{}), 0
+			d.Usual = func(_ context.Context, kind string) (time.Duration, int, error) {
+				asked++
+				return c.took, c.of, nil
+			}
+			h, err := d.Health(context.Background(), tasks.None{})
+			if err != nil || asked != c.asked {
+				t.Fatalf("asked %d times, want %d; error %v", asked, c.asked, err)
+			}
+			if slow := len(h.Reasons) == 1 && h.Reasons[0].Code == "task_slow" && h.Reasons[0].Link == "/admin/tasks/1"; slow != c.slow {
+				t.Errorf("reasons are %+v", h.Reasons)
+			}
+		})
+	}
+}
+
 func TestWhatIsStuckStandsFirst(t *testing.T) {
 	t.Parallel()
 	q := &taskstest.Queue{AllProcesses: []jobs.Process{{Alive: true, SkewMS: 900}}, AllQueues: []jobs.QueueStatus{{Name: "index", Waiting: jobs.Count{N: 1}}}, Periodics: []jobs.PeriodicStatus{{Name: "x", Overdue: true}}}

@@ -39,6 +39,9 @@ type Config struct {
 	Alive     func() bool
 	Retention time.Duration // after fan-out; 0 means DefaultRetention
 	Guards    []Guard       // what still needs old events
+	// Passed hears of each pass that failed or held events: how many, and how long it took. It must not wait. Nil hears
+	// nothing.
+	Passed func(held int, took time.Duration, err error)
 	// FaultPause is the wait after the n-th fault of a row; nil means 1 s
 	// doubling. The fifth fault poisons.
 	FaultPause func(n int) time.Duration
@@ -81,6 +84,9 @@ func NewBus(cfg Config) (*Bus, error) {
 	}
 	if cfg.Retention <= 0 {
 		cfg.Retention = DefaultRetention
+	}
+	if cfg.Passed == nil {
+		cfg.Passed = func(int, time.Duration, error) {}
 	}
 	if cfg.FaultPause == nil {
 		cfg.FaultPause = faultPause

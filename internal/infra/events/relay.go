@@ -67,10 +67,20 @@ func pause(ctx context.Context, d time.Duration, bell <-chan struct{}) {
 	}
 }
 
-// pass relays up to passSize events at or above floor. It returns how many
+// pass is tryPass, and tells Config.Passed.
+func (b *Bus) pass(ctx context.Context, floor uint64) (n int, next uint64, err error) {
+	began := time.Now()
+	n, next, err = b.tryPass(ctx, floor)
+	if n > 0 || err != nil && ctx.Err() == nil {
+		b.cfg.Passed(n, time.Since(began), err)
+	}
+	return n, next, err
+}
+
+// tryPass relays up to passSize events at or above floor. It returns how many
 // rows it held and the floor of the next pass. A batch that fails for a reason
 // of its rows is done again row by row; the error is one of the surroundings.
-func (b *Bus) pass(ctx context.Context, floor uint64) (n int, next uint64, err error) {
+func (b *Bus) tryPass(ctx context.Context, floor uint64) (n int, next uint64, err error) {
 	j, err := b.queue()
 	if err != nil || !b.cfg.Alive() {
 		return 0, floor, err

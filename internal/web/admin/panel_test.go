@@ -38,6 +38,7 @@ type panel struct {
 	*webtest.House
 	queue  *taskstest.Queue
 	stream *taskstest.Stream
+	db     *pg.DB
 }
 
 func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
@@ -62,7 +63,7 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 			Live:     hub,
 		})(r)
 	})
-	return panel{h, q, s}
+	return panel{h, q, s, db}
 }
 
 func (p panel) page(t *testing.T, path string) string {

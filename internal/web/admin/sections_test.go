@@ -61,6 +61,27 @@ func TestOverviewPutsWhatNeedsTheOwnerFirst(t *testing.T) {
 	holds(t, open(t, &taskstest.Queue{}, &taskstest.Stream{}).page(t, "/admin/"), "Nothing needs you", "Nothing has happened yet")
 }
 
+// The charts know the last 24 hours in the owner's zone, and a stretch nobody counted is a gap, not a zero.
+func TestOverviewDrawsTheLastDay(t *testing.T) {
+	t.Parallel()
+	p := open(t, &taskstest.Queue{}, &taskstest.Stream{})
+	holds(t, p.page(t, "/admin/"), "Nothing has been counted yet")
+	if _, err := p.db.Exec(t.Context(), `
+insert into throughput (at, counted_at, events, relayed, completed, discarded, cancelled, delivered, failed, waiting_events, waiting_tasks)
+select date_bin('10 minutes', clock_timestamp(), 'epoch') - i * interval '10 minutes', clock_timestamp(), 4711, 0, 0, 0, 0, 0, 0, 815, case when i < 3 then 3 end
+from generate_series(1, 5) i where i <> 4`); err != nil {
+		t.Fatal(err)
+	}
+	body := p.page(t, "/admin/")
+	holds(t, body, "Throughput, each ten minutes", "4\u202f711 events", "815 events", "3 tasks", "Show the numbers")
+	if n := strings.Count(body, `<td class="num">4`+"\u202f"+`711</td>`); n != 4 {
+		t.Errorf("the table holds the figure %d times, want 4", n)
+	}
+	if n := strings.Count(body, `<td class="num">–</td>`); n < 5*(144-4) {
+		t.Errorf("%d figures are not known, want at least %d", n, 5*(144-4))
+	}
+}
+
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	p := open(t, known(), &taskstest.Stream{})

@@ -89,7 +89,7 @@ func openReceivers(t *testing.T) receivers {
 		r.Use(h.Gate.Require)
 		admin.Routes(h.Edge, admin.Sections{Webhooks: webhooks.New(d, ""), Notes: notes.New(nil, nil, h.Edge)})(r)
 	})
-	return receivers{panel{h, &q.Queue, nil}, d, db, q}
+	return receivers{panel{h, &q.Queue, nil, db}, d, db, q}
 }
 
 // endpoint adds a receiver whose address holds a token.

@@ -11,7 +11,6 @@ type Panel struct {
 	Trail   []Link          // the pages above this one, outermost first
 	Flash   *Flash          // what the last action did; nil for nothing
 	Live    string          // address of the event stream, e.g. "/admin/live"; "" for a still page
-	Badges  map[string]int  // section Href → things that need the owner; zero is not shown
 }
 
 // Section is one word in the rail.

@@ -99,7 +99,7 @@ func TestChosenOptionsAreSelected(t *testing.T) {
 
 func TestPanelMarksWhereYouAre(t *testing.T) {
 	t.Parallel()
-	html := render(t, ui.PanelPage(ui.Panel{Title: "Tasks", Purpose: "What was promised.", Section: "/admin/tasks", Live: "/admin/live", Badges: map[string]int{"/admin/webhooks": 2}}))
+	html := render(t, ui.PanelPage(ui.Panel{Title: "Tasks", Purpose: "What was promised.", Section: "/admin/tasks", Live: "/admin/live"}))
 	wants(t, html, "<title>Tasks · Shelf</title>", `<a class="skip" href="#main">`, `sse-connect="/admin/live"`, "What was promised.", `action="/logout"`)
 	if n := len(regexp.MustCompile(`href="/admin/tasks" aria-current="page"`).FindAllString(html, -1)); n != 2 {
 		t.Errorf("the section is marked %d times, want once in the rail and once in the menu", n)

@@ -104,6 +104,9 @@ func (d *delivery) attempt(ctx context.Context, s standing, r *receiver, body []
 	e.result = webhook.Send(ctx, d.h.client, webhook.Request{URL: r.url, ID: d.pair.event, At: at, Body: body,
 		Keys: r.signers(at), Headers: r.headers, UserAgent: d.h.userAgent})
 	e.outcome = webhook.Classify(e.result)
+	if d.h.Sent != nil {
+		d.h.Sent(string(e.outcome.Class), e.result.Total)
+	}
 	e.wasFailing = s.failing || d.line.isFailing()
 	e.state = d.becomes(e.outcome)
 	if e.counts {

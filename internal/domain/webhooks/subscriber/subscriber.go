@@ -2,6 +2,7 @@ package subscriber
 
 import (
 	"context"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
@@ -16,6 +17,9 @@ type Handlers struct {
 	client    webhook.Doer
 	userAgent string
 	jobs      jobs.Jobs
+	// Sent hears of each request and what became of it: one of few words, and the time until the answer or the failure.
+	// Set it before the first job; nil hears nothing. It must not wait.
+	Sent func(outcome string, took time.Duration)
 
 	lines     *lines
 	receivers *receivers

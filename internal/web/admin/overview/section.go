@@ -55,10 +55,12 @@ type view struct {
 	counts part[tasks.OverviewOut]
 	events part[tasks.EventPage]
 	tables part[[]tasks.Table]
+	passed part[[]tasks.Moment]
 	since  map[tasks.State]part[time.Time] // the oldest failure in a state
 	flash  *ui.Flash
 	live   string
 	now    time.Time
+	zone   *time.Location
 }
 
 // Page shows the overview.
@@ -79,6 +81,8 @@ func (s *Section) Page(w http.ResponseWriter, r *http.Request) error {
 			return since, err
 		})
 	}
+	v.passed = load(ctx, s, "throughput", s.tasks.Throughput)
+	v.zone = ui.EnvFrom(ctx).Zone
 	v.tables = load(ctx, s, "tables", s.tasks.Tables)
 	return edge.Render(w, r, http.StatusOK, page(v))
 }

@@ -47,6 +47,25 @@
     e.preventDefault();
     e.target.setAttribute("data-late", "");
   });
+  /* A fold that was opened stays open when what is around it is updated. */
+  var open = {};
+  function folds(root) { return all("details", root); }
+  doc.addEventListener("htmx:beforeSwap", function (e) {
+    var at = e.detail.target;
+    if (at && at.matches("[data-live]")) open[at.id] = folds(at).filter(function (d) { return d.open; }).map(foldName);
+  });
+  doc.addEventListener("htmx:afterSwap", function () {
+    Object.keys(open).forEach(function (id) {
+      var at = doc.getElementById(id);
+      if (at) folds(at).forEach(function (d) { if (open[id].indexOf(foldName(d)) >= 0) d.open = true; });
+    });
+    open = {};
+  });
+  /* Its words, and which of those with the same words it is counted from the end: newer ones come first. */
+  function foldName(d) {
+    var words = d.querySelector("summary").textContent, same = folds(d.closest("[data-live]")).filter(function (o) { return o.querySelector("summary").textContent === words; });
+    return words + (same.length - same.indexOf(d));
+  }
   doc.addEventListener("htmx:sendError", function () { say("The server did not answer. What you see may be old."); });
   doc.addEventListener("htmx:responseError", function (e) {
     say(e.detail.xhr.status === 401 ? "You have been signed out. Reload the page to sign in." : "This could not be updated. What you see may be old.");

@@ -1,0 +1,54 @@
+package river_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/jobstest"
+)
+
+func TestFinishedCountsByOutcomeAndTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	setup := plain("demo")
+	setup.Kinds = append(setup.Kinds, jobs.Kind{Name: "bad", Queue: "index", Awaited: true, Policy: jobs.Policy{Attempts: 3, Timeout: time.Minute},
+		Handler: func(context.Context, json.RawMessage) error { return jobs.Discard(errors.New("no")) }})
+	rt := start(t, w.open(t, config(setup)))
+	before := time.Now().Add(-time.Minute)
+	for _, kind := range []string{"demo", "demo", "demo", "bad"} {
+		if _, ok := rt.Wait(t.Context(), add(t, rt, kind), 20*time.Second); !ok {
+			t.Fatal("does not end")
+		}
+	}
+	after := time.Now().Add(time.Minute)
+	got, err := rt.Finished(t.Context(), before, after)
+	if err != nil || got[jobs.Completed] != 3 || got[jobs.Discarded] != 1 || got[jobs.Cancelled] != 0 {
+		t.Errorf("finished: %v, error %v", got, err)
+	}
+	if got, err := rt.Finished(t.Context(), after, after.Add(time.Hour)); err != nil || got[jobs.Completed] != 0 {
+		t.Errorf("finished later: %v, error %v", got, err)
+	}
+}
+
+func TestUsualIsTheTimeThatNearlyAllTook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	setup := plain("demo")
+	setup.Idle = true
+	rt := w.open(t, config(jobstest.Setup(setup)))
+	if took, of, err := rt.Usual(t.Context(), "demo"); err != nil || took != 0 || of != 0 {
+		t.Errorf("of nothing: %s of %d, error %v", took, of, err)
+	}
+	// 300 finished ones, the newest 200 of 1 s, but one of them of an hour.
+	w.exec(t, `
+insert into river.river_job (kind, queue, args, state, attempt, max_attempts, attempted_at, finalized_at, created_at, scheduled_at)
+select 'demo', 'index', '{}', 'completed', 1, 3, now(), now() + case when i = 250 then interval '1 hour' when i <= 100 then interval '1 day' else interval '1 second' end, now(), now()
+from generate_series(1, 300) i`)
+	if took, of, err := rt.Usual(t.Context(), "demo"); err != nil || took != time.Second || of != 200 {
+		t.Errorf("%s of %d, error %v; want 1 s of 200", took, of, err)
+	}
+}
