@@ -23,11 +23,11 @@ import (
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/e2e/load/lab"
+	"github.com/gatehouse-hq/gatehouse/e2e/load/peer"
 	"github.com/gatehouse-hq/gatehouse/e2e/load/report"
 )
 
 func main() {
-	// Started at once: a signal while PostgreSQL starts must stop it too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
@@ -56,6 +56,15 @@ func flags() (s settings) {
 	flag.IntVar(&s.lab.Rounds, "rounds", 3, "rounds of what is measured several times")
 	flag.IntVar(&s.lab.Workers, "workers", 200, "workers of both webhook queues")
 	flag.BoolVar(&s.lab.SQL, "sql", false, "print the costliest statements of each scenario")
+	flag.Usage = func() {
+		out := flag.CommandLine.Output()
+		fmt.Fprintln(out, "usage: go run ./e2e/load [flags]")
+		flag.PrintDefaults()
+		fmt.Fprintln(out, "Another sender is measured against the same receiver if the environment names one:")
+		for _, v := range peer.Variables() {
+			fmt.Fprintf(out, "  %s\n    \t%s\n", v[0], v[1])
+		}
+	}
 	flag.Parse()
 	return s
 }

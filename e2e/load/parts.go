@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/gatehouse-hq/gatehouse/e2e/load/deliver"
+	"github.com/gatehouse-hq/gatehouse/e2e/load/grown"
+	"github.com/gatehouse-hq/gatehouse/e2e/load/peer"
 	"github.com/gatehouse-hq/gatehouse/e2e/load/product"
 	"github.com/gatehouse-hq/gatehouse/e2e/load/writers"
 )
@@ -17,7 +19,9 @@ func parts() []part {
 		{"hanging", deliver.Hanging},
 		{"writers", writers.Commits},
 		{"notes", product.Notes},
+		{"grown", grown.Grown},
 		{"fan", deliver.Fan},
 		{"load", deliver.Load},
+		{"peer", peer.Peer},
 	}
 }

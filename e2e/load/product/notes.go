@@ -24,7 +24,7 @@ func Notes(ctx context.Context, l *lab.Lab, r *report.Report) error {
 		if err := s.importMany(ctx, l, section); err != nil {
 			return err
 		}
-		return s.publicPages(ctx, l, r.Section("Public pages, time to the first byte"))
+		return s.publicPages(ctx, l, r.Section("Public pages, p95 of the time to the first byte"))
 	})
 }
 
@@ -121,20 +121,9 @@ func (s *Site) publicPages(ctx context.Context, l *lab.Lab, section *report.Sect
 	if err != nil {
 		return err
 	}
-	for _, page := range []struct{ name, path string }{
-		{"front page", "/"}, {"a note", "/wiki/imported-folder-0/imported-0"}, {"search, 20 of many hits", "/search?q=words"}, {"search, one hit", "/search?q=imported+0"},
+	section.Note = fmt.Sprintf("%s notes in the database; one visitor, one request after another", report.Number(notes))
+	return Slowest(ctx, section, []Page{
+		{"front page", "/"}, {"a note", "/wiki/imported-folder-0/imported-0"}, {"search, many hits", "/search?q=words"}, {"search, few hits", "/search?q=imported+0"},
 		{"Atom feed", "/feed.xml"}, {"sitemap", "/sitemap.xml"},
-	} {
-		var took []time.Duration
-		for range l.N(100) {
-			first, _, _, err := s.Page(ctx, page.path, true)
-			if err != nil {
-				return err
-			}
-			took = append(took, first)
-		}
-		section.Add(report.Figure{Name: page.name + ", p95", Values: []float64{report.Milliseconds(report.Quantile(took, 0.95))}, Unit: "ms", Bar: report.AtMost(50)})
-	}
-	section.Note = fmt.Sprintf("%s notes in the database; one visitor, one request after another; the feed and the sitemap are no pages, and are held to the same bar", report.Number(notes))
-	return nil
+	}, l.N(100), report.AtMost(50), FirstByte(s.AsVisitor))
 }

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -119,29 +117,4 @@ func (s *Site) memory(name string) (float64, error) {
 		}
 	}
 	return 0, errors.New("no " + name)
-}
-
-// Page gets a page as the owner or, if anonymous, as a visitor.
-// It returns the time to the first byte and to the last.
-func (s *Site) Page(ctx context.Context, path string, anonymous bool) (first, last time.Duration, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Server.URL+path, nil)
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	began := time.Now()
-	do := s.Owner.Do
-	if anonymous {
-		do = http.DefaultClient.Do
-	}
-	res, err := do(req)
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	first = time.Since(began)
-	body, err = io.ReadAll(res.Body)
-	if err == nil && (res.StatusCode != http.StatusOK || res.Request.URL.Path != req.URL.Path) {
-		err = fmt.Errorf("%s: %s at %s", path, res.Status, res.Request.URL.Path)
-	}
-	return first, time.Since(began), body, err
 }

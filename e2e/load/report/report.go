@@ -44,6 +44,28 @@ func (r *Report) Section(title string) *Section {
 // Plot adds a picture.
 func (r *Report) Plot(p Plot) { r.plots = append(r.plots, p) }
 
+// Extend adds a line to a picture that is there already.
+func (r *Report) Extend(file string, s Series) {
+	for i := range r.plots {
+		if r.plots[i].File == file {
+			r.plots[i].Series = append(r.plots[i].Series, s)
+		}
+	}
+}
+
+// Find makes a reference of a figure measured earlier, nil if there is none
+// whose name begins so.
+func (r *Report) Find(as, prefix string) *Reference {
+	for _, s := range r.sections {
+		for _, f := range s.Figures {
+			if strings.HasPrefix(f.Name, prefix) {
+				return &Reference{Name: as, Value: f.Median(), Unit: f.Unit}
+			}
+		}
+	}
+	return nil
+}
+
 // Add adds a figure.
 func (s *Section) Add(f Figure) {
 	s.Figures = append(s.Figures, f)
