@@ -2,8 +2,6 @@ package grown
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/e2e/load/lab"
@@ -121,69 +119,4 @@ func (g *growing) write(ctx context.Context, n int) error {
 	}
 	g.had += n
 	return g.To.WaitAll(ctx, 1, g.had)
-}
-
-// snapshot compares the relay's look and claim without and with a transaction
-// that was opened long ago and forgotten (field case F05).
-func (g *growing) snapshot(ctx context.Context, section *report.Section) error {
-	without, err := g.claims(ctx)
-	if err != nil {
-		return err
-	}
-	conn, err := g.Pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	if _, err := conn.Exec(ctx, `begin isolation level repeatable read`); err != nil {
-		return err
-	}
-	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), `rollback`) }()
-	if _, err := conn.Exec(ctx, `select count(*) from owners`); err != nil { // the snapshot is taken by the first statement
-		return err
-	}
-	if _, err := g.claims(ctx); err != nil { // leaves dead rows that nothing may clear away
-		return err
-	}
-	with, err := g.claims(ctx)
-	if err != nil {
-		return err
-	}
-	for i, name := range []string{"the relay's look for work", "the relay's claim"} {
-		section.Add(report.Figure{Name: name + ", nobody holds a snapshot", Values: []float64{without[i]}, Unit: "µs"})
-		section.Add(report.Figure{Name: name + ", under an old REPEATABLE READ", Values: []float64{with[i]}, Unit: "µs",
-			Ref: &report.Reference{Name: "without it", Value: without[i], Unit: "µs"}})
-	}
-	section.Add(report.Figure{Name: "events delivered meanwhile", Values: []float64{with[2]}, Unit: "/s", Ref: &report.Reference{Name: "without it", Value: without[2], Unit: "/s"}})
-	section.Note = fmt.Sprintf("Mean time inside PostgreSQL a call, over %s events in small commits; under the snapshot as many dead rows lie behind from a first such load", report.Number(float64(g.lab.N(10_000))))
-	return nil
-}
-
-// claims gives the relay many small commits. It returns the mean times of look
-// and claim, µs, and the events delivered a second.
-func (g *growing) claims(ctx context.Context) (out [3]float64, err error) {
-	const commits = 100
-	if err := g.ResetStatements(ctx); err != nil {
-		return out, err
-	}
-	n := max(1, g.lab.N(10_000)/commits)
-	began := time.Now()
-	for range commits {
-		if err := g.Write(ctx, n); err != nil {
-			return out, err
-		}
-	}
-	g.had += commits * n
-	if err := g.To.WaitAll(ctx, 1, g.had); err != nil {
-		return out, err
-	}
-	out[2] = float64(commits*n) / time.Since(began).Seconds()
-	for i, part := range []string{"pg_snapshot_xmin(pg_current_snapshot())", "for no key update skip locked"} {
-		calls, mean, err := g.Mean(ctx, part)
-		if err != nil || calls == 0 {
-			return out, fmt.Errorf("no statement holds %q (%w)", strings.TrimSpace(part), err)
-		}
-		out[i] = float64(mean.Nanoseconds()) / 1000
-	}
-	return out, nil
 }

@@ -65,12 +65,19 @@ func (d *Database) Statements(ctx context.Context) (calls float64, took time.Dur
 	return calls, time.Duration(ms * float64(time.Millisecond)), err
 }
 
-// Mean is how long the server took on average for the statements whose text holds part.
-func (d *Database) Mean(ctx context.Context, part string) (calls float64, mean time.Duration, err error) {
-	var ms float64
-	err = d.admin.QueryRow(ctx, `select coalesce(sum(calls), 0)::float8, coalesce(sum(total_exec_time) / nullif(sum(calls), 0), 0) from `+here+`
-  and query like '%' || $1 || '%'`, part).Scan(&calls, &ms)
-	return calls, time.Duration(ms * float64(time.Millisecond)), err
+// PerCall is what the server spent on average on the statements whose text
+// holds part: time, and pages of its tables and indexes looked at. The pages do
+// not depend on who else keeps the machine busy.
+func (d *Database) PerCall(ctx context.Context, part string) (took time.Duration, pages float64, err error) {
+	var calls, ms float64
+	err = d.admin.QueryRow(ctx, `
+select coalesce(sum(calls), 0)::float8, coalesce(sum(total_exec_time) / nullif(sum(calls), 0), 0),
+  coalesce((sum(shared_blks_hit + shared_blks_read) / nullif(sum(calls), 0))::float8, 0) from `+here+`
+  and query like '%' || $1 || '%'`, part).Scan(&calls, &ms, &pages)
+	if err == nil && calls == 0 {
+		err = fmt.Errorf("no statement holds %q", part)
+	}
+	return time.Duration(ms * float64(time.Millisecond)), pages, err
 }
 
 // PrintStatements shows the costliest.
