@@ -6,7 +6,7 @@ SHELL := /bin/bash
 export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 VERSION := $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: run build test check test-go test-faults test-meili e2e bench fmt generate
+.PHONY: run build test check test-go test-faults test-meili e2e bench fmt generate release
 
 # Builds the one binary and starts it; an empty database gets the guide as demo content.
 run: export GATEHOUSE_DEMO ?= 1
@@ -53,6 +53,12 @@ bench:
 fmt:
 	gofmt -w cmd internal mock-stack scripts e2e
 	go tool templ fmt internal/web
+
+# What is handed out: static binaries for linux on amd64 and arm64 in archives, bills of materials, SHA256SUMS; in dist/.
+# Built twice, in two folders, and compared.
+release:
+	@scripts/require-tools.sh go
+	go run ./scripts/release -out dist
 
 # Paths in generated views are relative to the root, so views are always generated from here.
 generate:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // the owner's time zone, also where the system has no list of them
 )
 
 // version is stamped by the build.
@@ -36,6 +37,7 @@ func commands() []command {
 		{"import", "[--publish] [--name NAME] PATH", "import a folder or zip of Markdown notes", importVault},
 		{"setup-link", "[--reset]", "print a one-time link to set the owner up", setupLink},
 		{"doctor", "", "check database, search, clock, disk and keys, and say what to do", doctor},
+		{"healthcheck", "", "exit with 0 when the server of these settings lives; for containers", healthcheck},
 		{"version", "", "print the version", printVersion},
 	}
 }
