@@ -78,6 +78,17 @@ create table public.tokens (
   revoked_at timestamptz
 );
 
+-- events: none (what was shown and not yet confirmed; each works once and for ten minutes)
+create table public.plans (
+  id         text primary key,
+  caller     text not null,
+  operation  text not null,
+  asked      text not null,
+  frozen     text not null,
+  expires_at timestamptz not null
+);
+create index plans_caller on public.plans (caller, expires_at);
+
 -- events: none (it is the outbox)
 -- txid: the transaction that made the row due, its birth or its last requeue. Rows are claimed in this order, because
 -- a transaction not visible to an earlier look cannot have an id below that look's pg_snapshot_xmin: the relay starts

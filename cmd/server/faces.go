@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/live"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/web"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
@@ -36,6 +37,7 @@ func (a *app) faces() (http.Handler, error) {
 			return pg.WithCause(ctx, pg.Cause{Request: id, Actor: "visitor"})
 		},
 	})
+	plans := op.NewPlans(a.pool, a.ops)
 	hub := live.New(a.tasks.Pulse, a.log)
 	a.endStreams = hub.Close
 	gate := session.New(a.owner, e, a.cfg.baseURL.Scheme == "https")
@@ -43,17 +45,17 @@ func (a *app) faces() (http.Handler, error) {
 		Edge: e, Gate: gate, Assets: set,
 		Admin: admin.Routes(e, admin.Sections{
 			Overview: overview.New(a.tasks, e, admin.LivePath),
-			Tasks:    admintasks.New(a.tasks, e, admin.LivePath),
+			Tasks:    admintasks.New(a.tasks, plans, e, admin.LivePath),
 			Periodic: periodic.New(a.tasks, admin.LivePath),
 			Events:   adminevents.New(a.tasks, admin.LivePath),
-			Webhooks: adminwebhooks.New(a.webhooks, admin.LivePath),
+			Webhooks: adminwebhooks.New(a.webhooks, plans, admin.LivePath),
 			Settings: settings.New(a.owner, gate),
 			Live:     hub,
-			Notes:    notes.New(a.corpus, a.tasks, e),
+			Notes:    notes.New(a.corpus, a.tasks, plans, e),
 		}),
 		API: api.New(e, gate, a.ops, a.owner.Bearer).Routes,
 		MCP: mcp.New(mcp.Config{
-			Ops: a.ops, Bearer: a.owner.Bearer, BaseURL: a.cfg.baseURL, Log: a.log, Version: version, RequestID: edge.RequestID,
+			Ops: a.ops, Plans: plans, Bearer: a.owner.Bearer, BaseURL: a.cfg.baseURL, Log: a.log, Version: version, RequestID: edge.RequestID,
 		}).Routes,
 		Public:  public.New(a.corpus, e, gate.Notice).Routes,
 		Ready:   a.ready,

@@ -88,8 +88,10 @@ type notesOut struct {
 	Notes []Note `json:"notes"`
 }
 
-type idsIn struct {
-	IDs []string `json:"ids" jsonschema:"at most 500 notes"`
+// DeleteIn names notes to put into the trash.
+type DeleteIn struct {
+	IDs  []string `json:"ids" jsonschema:"at most 500 notes"`
+	Seen string   `json:"seen,omitempty" jsonschema:"set by a plan: its fingerprint of these notes and all below; the call is refused when others would go along"`
 }
 
 type batchIn struct {
@@ -126,9 +128,7 @@ func (d *Domain) ops() []op.Op {
 			return d.Promote(ctx, in.ID, in.ParentID, in.ExpectVersion)
 		}),
 		op.New("corpus.publish", "Publish or take back notes", "Makes notes public, or private again. All of them or none.", op.Write, d.opPublish),
-		op.WithPlan(op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, func(ctx context.Context, in idsIn) (Batch, error) {
-			return d.Delete(ctx, in.IDs)
-		}), d.planDelete),
+		op.WithPlan(op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, d.delete), d.planDelete),
 		op.New("corpus.restore", "Restore notes", "Brings a batch back from the trash, under the same ids.", op.Write, func(ctx context.Context, in batchIn) (Batch, error) {
 			return d.Restore(ctx, in.Batch)
 		}),

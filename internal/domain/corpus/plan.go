@@ -7,26 +7,29 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 )
 
-// planDelete says beforehand which notes a deletion would take along.
-func (d *Domain) planDelete(ctx context.Context, in idsIn) (op.Preview, idsIn, error) {
+// planDelete says beforehand which notes a deletion would take along, and lets
+// it fail if they are others by then.
+func (d *Domain) planDelete(ctx context.Context, in DeleteIn) (op.Preview, DeleteIn, error) {
 	ids, err := checkIDs(in.IDs)
 	if err != nil {
 		return op.Preview{}, in, err
 	}
 	p := op.Preview{Summary: "Put these notes and all below them into the trash, where they stay 90 days."}
 	var found int
+	var all []string
 	err = d.db.QueryRow(ctx, `
 		with recursive below as (
 			select id, title from public.notes where id = any($1::uuid[]) and deleted_at is null
 			union
 			select c.id, c.title from public.notes c join below b on c.parent_id = b.id where c.deleted_at is null
-		) select count(*), count(*) filter (where id = any($1::uuid[])), coalesce((array_agg(title order by id))[1:5], '{}') from below`, ids).
-		Scan(&p.Count, &found, &p.Sample)
+		) select count(*), count(*) filter (where id = any($1::uuid[])), coalesce((array_agg(title order by id))[1:5], '{}'),
+			coalesce(array_agg(id::text order by id), '{}') from below`, ids).
+		Scan(&p.Count, &found, &p.Sample, &all)
 	if err != nil {
 		return op.Preview{}, in, fmt.Errorf("look what would be deleted: %w", err)
 	}
 	if found < len(ids) {
 		return op.Preview{}, in, errNotFound
 	}
-	return p, idsIn{IDs: ids}, nil
+	return p, DeleteIn{IDs: ids, Seen: fingerprint(all)}, nil
 }

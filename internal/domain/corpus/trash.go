@@ -2,9 +2,12 @@ package corpus
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -27,7 +30,11 @@ var errNoBatch = op.Errorf(op.NotFound, "There is no such deletion in the trash.
 
 // Delete puts notes and all below them into the trash, as one batch.
 func (d *Domain) Delete(ctx context.Context, ids []string) (Batch, error) {
-	ids, err := checkIDs(ids)
+	return d.delete(ctx, DeleteIn{IDs: ids})
+}
+
+func (d *Domain) delete(ctx context.Context, in DeleteIn) (Batch, error) {
+	ids, err := checkIDs(in.IDs)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -54,6 +61,9 @@ func (d *Domain) Delete(ctx context.Context, ids []string) (Batch, error) {
 				return errNotFound
 			}
 		}
+		if in.Seen != "" && in.Seen != fingerprint(all) {
+			return op.Errorf(op.Conflict, "Notes have come, gone or moved below these meanwhile; now it would be %d in all. Nothing was deleted. Look again, then decide.", len(all))
+		}
 		err = tx.QueryRow(ctx, `
 			with b as (select public.uuid_v7() id, clock_timestamp() now), gone as (
 				update public.notes n set deleted_at = b.now, trash_batch = b.id from b where n.id = any($1::uuid[]))
@@ -72,6 +82,12 @@ func (d *Domain) Delete(ctx context.Context, ids []string) (Batch, error) {
 		return Batch{}, err
 	}
 	return d.store().batch(ctx, batch)
+}
+
+// fingerprint tells one set of notes from another; ids are in their order.
+func fingerprint(ids []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(ids, ",")))
+	return hex.EncodeToString(sum[:])
 }
 
 // Restore brings a batch back under the same ids. A note whose parent is gone

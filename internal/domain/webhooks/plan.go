@@ -23,8 +23,15 @@ func (d *Domain) planRecover(ctx context.Context, in RecoverIn) (op.Preview, Rec
 	return sends(out, in.EndpointID), in, err
 }
 
-// planRedeliverFailed counts what would be sent again.
+// planRedeliverFailed counts what would be sent again, and freezes until when it had failed.
 func (d *Domain) planRedeliverFailed(ctx context.Context, in RedeliverFailedIn) (op.Preview, RedeliverFailedIn, error) {
+	if in.Until.IsZero() {
+		now, err := pg.Now(ctx, d.DB)
+		if err != nil {
+			return op.Preview{}, in, err
+		}
+		in.Until = now
+	}
 	looked := in
 	looked.CountOnly = true
 	out, err := d.RedeliverFailed(ctx, looked)

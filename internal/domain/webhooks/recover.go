@@ -40,8 +40,9 @@ type RecoverOut struct {
 
 // RedeliverFailedIn asks for every failed delivery of an endpoint.
 type RedeliverFailedIn struct {
-	EndpointID string `json:"endpoint_id"`
-	CountOnly  bool   `json:"count_only,omitempty" jsonschema:"count, and send nothing"`
+	EndpointID string    `json:"endpoint_id"`
+	Until      time.Time `json:"until,omitzero" jsonschema:"only what had failed by then; left out: now"`
+	CountOnly  bool      `json:"count_only,omitempty" jsonschema:"count, and send nothing"`
 }
 
 // Recover sends again what an endpoint should have heard in a window, as one task that counts how far it has come and goes
@@ -97,7 +98,14 @@ func oldestEvent(ctx context.Context, q pg.Querier) (*time.Time, error) {
 
 // RedeliverFailed sends every failed delivery of an endpoint again, as one task.
 func (d *Domain) RedeliverFailed(ctx context.Context, in RedeliverFailedIn) (RecoverOut, error) {
-	return d.startRecovery(ctx, RecoverIn{EndpointID: in.EndpointID, CountOnly: in.CountOnly, Which: onlyFailed, Since: time.Unix(0, 0), Until: time.Now()}, RecoverOut{})
+	if in.Until.IsZero() {
+		now, err := pg.Now(ctx, d.DB)
+		if err != nil {
+			return RecoverOut{}, err
+		}
+		in.Until = now
+	}
+	return d.startRecovery(ctx, RecoverIn{EndpointID: in.EndpointID, CountOnly: in.CountOnly, Which: onlyFailed, Since: time.Unix(0, 0), Until: in.Until}, RecoverOut{})
 }
 
 func (d *Domain) startRecovery(ctx context.Context, in RecoverIn, out RecoverOut) (RecoverOut, error) {

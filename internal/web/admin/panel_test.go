@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	bus "github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/live"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search/postgres"
@@ -48,22 +50,43 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 	o := owner.New(db, rec)
 	h := webtest.New(t, o, admin.Messages())
 	d := domain.New(domain.Sources{Jobs: q, Queue: q, Stream: s, DB: db})
+	plans := plansOf(t, db, d.Module().Ops)
 	hub := live.New(d.Pulse, slog.New(slog.DiscardHandler))
 	t.Cleanup(hub.Close)
 	h.Router.Route("/admin", func(r chi.Router) {
 		r.Use(h.Gate.Require)
 		admin.Routes(h.Edge, admin.Sections{
 			Overview: overview.New(d, h.Edge, admin.LivePath),
-			Tasks:    tasks.New(d, h.Edge, admin.LivePath),
+			Tasks:    tasks.New(d, plans, h.Edge, admin.LivePath),
 			Periodic: periodic.New(d, admin.LivePath),
 			Events:   events.New(d, admin.LivePath),
-			Webhooks: webhooks.New(newHooks(t, db, rec, q), admin.LivePath),
+			Webhooks: webhooks.New(newHooks(t, db, rec, q), plans, admin.LivePath),
 			Settings: settings.New(o, h.Gate),
-			Notes:    notes.New(corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: postgres.New(db), Ring: func() {}}), d, h.Edge),
+			Notes:    notes.New(corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: postgres.New(db), Ring: func() {}}), d, plans, h.Edge),
 			Live:     hub,
 		})(r)
 	})
 	return panel{h, q, s, db}
+}
+
+// plansOf keeps plans of these operations.
+func plansOf(t *testing.T, db *pg.DB, ops []op.Op) *op.Plans {
+	t.Helper()
+	set, err := op.Collect(ops...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op.NewPlans(db, set)
+}
+
+// planIn is the plan that a page asks to confirm.
+func planIn(t *testing.T, page string) string {
+	t.Helper()
+	found := regexp.MustCompile(`name="plan" value="(plan_[A-Z0-9]+)"`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("the page asks for nothing:\n%s", page)
+	}
+	return found[1]
 }
 
 func (p panel) page(t *testing.T, path string) string {

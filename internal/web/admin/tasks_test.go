@@ -159,11 +159,26 @@ func TestMarkupOfStrangersIsText(t *testing.T) {
 func TestAllThatMatchIsAskedForFirst(t *testing.T) {
 	t.Parallel()
 	p := open(t, known(), &taskstest.Stream{})
-	holds(t, p.page(t, "/admin/tasks/matching?action=retry&state=discarded"), "Retry 2 tasks", "state: discarded", "task 12", "Tasks that come later are left alone")
-	to, flash := p.sent(t, webtest.Post("/admin/tasks/matching", "action", "retry", "state", "discarded", "upto", "12"))
+	const question = "/admin/tasks/matching?action=retry&state=discarded"
+	body := p.page(t, question)
+	holds(t, body, "Retry 2 tasks", "state: discarded", "task 12", "Tasks that come later are left alone")
+	plan := planIn(t, body)
+	confirm := func(action, plan string) *http.Request {
+		return webtest.Post("/admin/tasks/matching", "action", action, "plan", plan)
+	}
+	p.status(t, confirm("cancel", plan), http.StatusConflict)
+	p.status(t, confirm("eat", plan), http.StatusUnprocessableEntity)
+	p.status(t, confirm("retry", ""), http.StatusConflict)
+	if len(p.queue.Enqueued) != 0 {
+		t.Errorf("%d enqueued before anybody confirmed", len(p.queue.Enqueued))
+	}
+	to, flash := p.sent(t, confirm("retry", plan))
 	if !strings.HasPrefix(to, "/admin/tasks/10") || flash != "task-bulk-started:0" || len(p.queue.Enqueued) != 1 {
 		t.Errorf("leads to %s with %q; %d enqueued", to, flash, len(p.queue.Enqueued))
 	}
-	p.status(t, webtest.Post("/admin/tasks/matching", "action", "retry", "upto", "12"), http.StatusUnprocessableEntity)
-	p.status(t, webtest.Post("/admin/tasks/matching", "action", "eat", "state", "discarded", "upto", "12"), http.StatusUnprocessableEntity)
+	holds(t, p.status(t, confirm("retry", plan), http.StatusConflict), "used up or expired")
+	if len(p.queue.Enqueued) != 1 {
+		t.Errorf("a form sent twice acts twice")
+	}
+	holds(t, p.page(t, "/admin/tasks/matching?action=cancel&state=running&kind=no.such"), "No task matches any more")
 }

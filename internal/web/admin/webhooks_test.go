@@ -42,6 +42,12 @@ type hookQueue struct {
 	inserts []jobs.Insert
 }
 
+// still are the section's handlers, which nobody runs here.
+type still struct{}
+
+func (still) FanOut(context.Context, []bus.Event) error      { return nil }
+func (still) Deliver(context.Context, json.RawMessage) error { return nil }
+
 func (q *hookQueue) With(pg.Tx) jobs.Jobs { return q }
 
 func (q *hookQueue) EnqueueMany(_ context.Context, list []jobs.Insert) ([]jobs.Result, error) {
@@ -87,7 +93,7 @@ func openReceivers(t *testing.T) receivers {
 	d := newHooks(t, db, rec, q)
 	h.Router.Route("/admin", func(r chi.Router) {
 		r.Use(h.Gate.Require)
-		admin.Routes(h.Edge, admin.Sections{Webhooks: webhooks.New(d, ""), Notes: notes.New(nil, nil, h.Edge)})(r)
+		admin.Routes(h.Edge, admin.Sections{Webhooks: webhooks.New(d, plansOf(t, db, d.Module(still{}).Ops), ""), Notes: notes.New(nil, nil, nil, h.Edge)})(r)
 	})
 	return receivers{panel{h, &q.Queue, nil, db}, d, db, q}
 }
@@ -241,11 +247,14 @@ func TestAStalePageChangesNothingAndSaysWhatChanged(t *testing.T) {
 	p := openReceivers(t)
 	e := p.endpoint(t, "Shop")
 	at := "/admin/webhooks/" + e.ID
+	asked := planIn(t, p.page(t, at+"/delete"))
 	name := "Renamed elsewhere"
 	if _, err := p.hooks.Update(context.Background(), domain.UpdateIn{ID: e.ID, Description: &name}); err != nil {
 		t.Fatal(err)
 	}
-	for _, verb := range []string{"pause", "enable", "delete"} {
+	holds(t, p.status(t, webtest.Post(at+"/delete", "plan", asked), http.StatusConflict), "changed meanwhile: description", name)
+	holds(t, p.status(t, webtest.Post(at+"/delete"), http.StatusConflict), "unknown, used up or expired")
+	for _, verb := range []string{"pause", "enable"} {
 		body := p.status(t, webtest.Post(at+"/"+verb, seen(e)...), http.StatusConflict)
 		holds(t, body, "changed meanwhile: description", name)
 		p.status(t, webtest.Post(at+"/"+verb), http.StatusUnprocessableEntity)
@@ -266,11 +275,12 @@ func TestAStalePageChangesNothingAndSaysWhatChanged(t *testing.T) {
 		t.Errorf("saving again says %q", flash)
 	}
 
+	plan := planIn(t, p.page(t, at+"/delete"))
 	if _, err := p.hooks.Delete(context.Background(), domain.Ref{ID: e.ID}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/pause", "/enable", "/delete", "/rotate", "/test"} {
-		body := p.status(t, webtest.Post(at+path, "version", "3", "overlap", "none", "url", "http://127.0.0.1:4999/", "types", "thing.*"), http.StatusConflict)
+		body := p.status(t, webtest.Post(at+path, "version", "3", "plan", plan, "overlap", "none", "url", "http://127.0.0.1:4999/", "types", "thing.*"), http.StatusConflict)
 		holds(t, body, "deleted meanwhile", "This endpoint was deleted")
 		lacks(t, body, at+"/pause", at+"/edit")
 	}
@@ -330,7 +340,12 @@ func TestDeletionNamesWhatItTakesWithIt(t *testing.T) {
 	event := p.delivery(t, e.ID, domain.Waiting, "thing.made", "thing://1")
 	p.delivery(t, e.ID, domain.Parked, "thing.made", "thing://2")
 	holds(t, p.page(t, at+"/delete"), "1 delivery will be cancelled", "forgotten")
-	if to, flash := p.sent(t, webtest.Post(at+"/delete", seen(e)...)); to != "/admin/webhooks" || flash != "webhook-deleted:2" {
+	stale := planIn(t, p.page(t, at+"/delete"))
+	if _, err := p.hooks.Pause(context.Background(), domain.Ref{ID: e.ID}); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, p.status(t, webtest.Post(at+"/delete", "plan", stale), http.StatusConflict), "changed meanwhile")
+	if to, flash := p.sent(t, webtest.Post(at+"/delete", "plan", planIn(t, p.page(t, at+"/delete")))); to != "/admin/webhooks" || flash != "webhook-deleted:2" {
 		t.Errorf("leads to %s with %q", to, flash)
 	}
 	holds(t, p.page(t, at+"/deliveries/"+event), "cancelled", "The endpoint was deleted")
@@ -382,18 +397,22 @@ func TestSendingManyAgainCountsFirst(t *testing.T) {
 	p.delivery(t, e.ID, domain.Failed, "thing.made", "thing://1")
 	p.delivery(t, e.ID, domain.Failed, "thing.made", "thing://2")
 	p.delivery(t, e.ID, domain.Delivered, "thing.made", "thing://3")
-	holds(t, p.page(t, at+"/failed"), "Send 2 deliveries")
+	body := p.page(t, at+"/failed")
+	holds(t, body, "Send 2 deliveries")
+	plan := planIn(t, body)
+	p.delivery(t, e.ID, domain.Failed, "thing.made", "thing://later") // nobody has seen it counted
 	if len(p.queue.Enqueued) != 0 {
 		t.Error("asking has queued something")
 	}
-	if _, flash := p.sent(t, webtest.Post(at+"/failed")); flash != "webhook-recover:2" || len(p.queue.Enqueued) != 1 {
+	if _, flash := p.sent(t, webtest.Post(at+"/failed", "plan", plan)); flash != "webhook-recover:2" || len(p.queue.Enqueued) != 1 {
 		t.Errorf("flash %q, %d queued", flash, len(p.queue.Enqueued))
 	}
 	holds(t, p.page(t, at), "Sending again, all failed deliveries")
+	holds(t, p.status(t, webtest.Post(at+"/failed", "plan", plan), http.StatusConflict), "used up or expired")
 
 	holds(t, p.page(t, at+"/recover"), "What never arrived", "Since")
 	since := time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04")
-	body := p.status(t, webtest.Get(at+"/recover?which=all&since="+since), http.StatusUnprocessableEntity)
+	body = p.status(t, webtest.Get(at+"/recover?which=all&since="+since), http.StatusUnprocessableEntity)
 	holds(t, body, "The oldest event that is kept is of", `value="`+since+`"`)
 	p.status(t, webtest.Get(at+"/recover?which=all&since=soon"), http.StatusUnprocessableEntity)
 	p.status(t, webtest.Get(at+"/recover?which=most&since="+since), http.StatusUnprocessableEntity)
@@ -402,10 +421,14 @@ func TestSendingManyAgainCountsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	exact := oldest.UTC().Format(time.RFC3339Nano)
-	for which, want := range map[string]string{"all": "Send 3 deliveries", "undelivered": "Send 2 deliveries"} {
-		holds(t, p.page(t, at+"/recover?which="+which+"&since="+url.QueryEscape(exact)), want)
+	for which, want := range map[string]string{"undelivered": "Send 3 deliveries", "all": "Send 4 deliveries"} {
+		body = p.page(t, at+"/recover?which="+which+"&since="+url.QueryEscape(exact))
+		holds(t, body, want)
+		if which == "all" {
+			plan = planIn(t, body)
+		}
 	}
-	if _, flash := p.sent(t, webtest.Post(at+"/recover", "which", "all", "since", exact)); flash != "webhook-recover:3" {
+	if _, flash := p.sent(t, webtest.Post(at+"/recover", "plan", plan)); flash != "webhook-recover:4" {
 		t.Errorf("flash %q", flash)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // call runs a tool. Whatever goes wrong is a tool error with words that a
 // model can act on, never a protocol error (field case F53).
-func (s *Server) call(ctx context.Context, t tool, caller op.Caller, arguments json.RawMessage) (result *sdk.CallToolResult) {
+func (s *Server) call(ctx context.Context, t tool, arguments json.RawMessage) (result *sdk.CallToolResult) {
 	defer func() {
 		if cause := recover(); cause != nil { // the SDK calls us in a goroutine of its own: it would end the program
 			s.Log.ErrorContext(ctx, "tool panicked", "request_id", s.RequestID(ctx), "tool", t.shown.Name, "panic", cause, "stack", string(debug.Stack()))
@@ -27,7 +27,7 @@ func (s *Server) call(ctx context.Context, t tool, caller op.Caller, arguments j
 	if err != nil {
 		return s.explain(ctx, t, err)
 	}
-	answer, err := s.run(ctx, t, caller, fields)
+	answer, err := s.run(ctx, t, fields)
 	if err != nil {
 		return s.explain(ctx, t, err)
 	}
@@ -64,28 +64,27 @@ func check(t tool, arguments json.RawMessage) (map[string]json.RawMessage, error
 }
 
 // run does what was asked, or, of what takes a plan, makes or applies one.
-func (s *Server) run(ctx context.Context, t tool, caller op.Caller, fields map[string]json.RawMessage) (json.RawMessage, error) {
+func (s *Server) run(ctx context.Context, t tool, fields map[string]json.RawMessage) (json.RawMessage, error) {
 	if !t.op.Planned() {
 		return s.do(ctx, t, fields)
 	}
 	id, applies := fields[planID]
 	delete(fields, planID)
-	asked, err := spelled(fields)
+	asked, err := json.Marshal(fields)
 	if err != nil {
-		return nil, fmt.Errorf("spell the arguments: %w", err)
+		return nil, fmt.Errorf("encode the arguments: %w", err)
 	}
 	if !applies {
-		return s.plan(ctx, t, caller, asked)
+		return s.plan(ctx, t, asked)
 	}
 	var name string
 	if json.Unmarshal(id, &name) != nil {
 		return nil, op.Invalidf(planID, "must be the text that the plan gave")
 	}
-	frozen, err := s.plans.take(name, caller.Token, t.op.Name, asked)
-	if err != nil {
-		return nil, err
+	if len(fields) == 0 {
+		asked = nil // the id alone will do
 	}
-	out, err := t.op.Run(ctx, frozen)
+	out, err := s.Plans.Apply(ctx, t.op.Name, name, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -108,23 +107,30 @@ func (s *Server) do(ctx context.Context, t tool, fields map[string]json.RawMessa
 	return t.op.Encode(out)
 }
 
-func (s *Server) plan(ctx context.Context, t tool, caller op.Caller, asked string) (json.RawMessage, error) {
-	preview, frozen, err := t.op.Plan(ctx, json.RawMessage(asked))
+// shownPlan is a plan as the caller sees it.
+type shownPlan struct {
+	op.Plan
+	Next string `json:"next"`
+}
+
+func (s *Server) plan(ctx context.Context, t tool, asked json.RawMessage) (json.RawMessage, error) {
+	made, err := s.Plans.Make(ctx, t.op.Name, asked)
 	if err != nil {
 		return nil, err
 	}
-	kept := s.plans.keep(keptPlan{token: caller.Token, op: t.op.Name, asked: asked, frozen: frozen})
-	return json.Marshal(map[string]shownPlan{"plan": {
-		PlanID: kept.id, Preview: preview, ExpiresAt: kept.expires,
-		Next: "Nothing has been done. To do it, call " + t.shown.Name + " again with the same arguments and this plan_id.",
-	}})
+	return json.Marshal(map[string]shownPlan{"plan": {made,
+		"Nothing has been done. To do it, call " + t.shown.Name + " again with the same arguments and this plan_id."}})
 }
 
 // explain makes a tool error of err. Faults of ours are logged here, and their
 // text never leaves.
 func (s *Server) explain(ctx context.Context, t tool, err error) *sdk.CallToolResult {
 	if said := sentences(err); len(said) > 0 {
-		return failed(strings.Join(append(said, fix(op.CodeOf(err), t)...), "\n"))
+		next := fix(op.CodeOf(err), t)
+		if errors.Is(err, op.ErrNoPlan) || errors.Is(err, op.ErrOtherPlan) {
+			next = []string{"Call " + t.shown.Name + " without plan_id to get a new plan."}
+		}
+		return failed(strings.Join(append(said, next...), "\n"))
 	}
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,33 +19,27 @@ const Path = "/mcp"
 // JSON makes it longer.
 const bodyLimit = 6 << 20
 
-// Config is what a Server is made from; all but Now is required.
+// Config is what a Server is made from; all of it is required.
 type Config struct {
 	Ops     *op.Set
+	Plans   *op.Plans // of Ops
 	Bearer  op.Bearer
 	BaseURL *url.URL
 	Log     *slog.Logger
 	Version string
 	// RequestID names a request in the log and to the caller.
 	RequestID func(context.Context) string
-	// Now is time.Now when nil.
-	Now func() time.Time
 }
 
 // Server answers MCP clients. It is safe for concurrent use.
 type Server struct {
 	Config
 	tools []tool
-	plans plans
 }
 
 // New builds the tools once.
 func New(c Config) *Server {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	s := &Server{Config: c}
-	s.plans.now = c.Now
 	for _, o := range c.Ops.All() {
 		s.tools = append(s.tools, newTool(o))
 	}
@@ -104,7 +97,7 @@ func (s *Server) serverFor(request context.Context, caller op.Caller) *sdk.Serve
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(request, cancel)()
-			return s.call(both(ctx, request), t, caller, r.Params.Arguments), nil
+			return s.call(both(ctx, request), t, r.Params.Arguments), nil
 		})
 	}
 	server.AddReceivingMiddleware(refuse(refused))

@@ -20,15 +20,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/web/mcp"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // house is a server with operations that tell what was done to them.
 type house struct {
 	*httptest.Server
 	began, ended chan struct{}
 	dropped      atomic.Int64
-	clock        atomic.Int64 // seconds that have passed
+	db           *pg.DB
 	revoked      atomic.Bool
 }
 
@@ -67,17 +71,17 @@ func open(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
+	h.db = pgtest.New(t)
 	s := mcp.New(mcp.Config{
-		Ops: set, BaseURL: &url.URL{Scheme: "https", Host: "site.example"}, Log: slog.New(slog.DiscardHandler), Version: "test",
+		Ops: set, Plans: op.NewPlans(h.db, set), BaseURL: &url.URL{Scheme: "https", Host: "site.example"}, Log: slog.New(slog.DiscardHandler), Version: "test",
 		RequestID: func(context.Context) string { return "r1" },
-		Now:       func() time.Time { return start.Add(time.Duration(h.clock.Load()) * time.Second) },
 		Bearer: func(ctx context.Context, token string) (context.Context, op.Caller, error) {
 			classes := map[string][]op.Class{"reader": {op.Read}, "keeper": {op.Read, op.Destructive}, "other": {op.Read, op.Destructive}}[token]
 			if classes == nil || h.revoked.Load() {
 				return nil, op.Caller{}, op.Errorf(op.Unauthorized, "This token has been revoked.")
 			}
-			return ctx, op.Caller{Token: token, Classes: classes}, nil
+			caller := op.Caller{Token: token, Classes: classes}
+			return op.WithCaller(ctx, caller), caller, nil
 		},
 	})
 	r := chi.NewRouter()
@@ -204,7 +208,9 @@ func TestWhatDestroysTakesTwoCalls(t *testing.T) {
 	refused("another token", h.client(t, "other"), map[string]any{"ids": ids, "plan_id": id}, "unknown")
 	refused("a guess", s, map[string]any{"ids": ids, "plan_id": "plan_x"}, "unknown")
 	refused("no text", s, map[string]any{"ids": ids, "plan_id": 7}, "plan_id")
-	h.clock.Store(601)
+	if _, err := h.db.Exec(t.Context(), `update plans set expires_at = clock_timestamp()`); err != nil {
+		t.Fatal(err)
+	}
 	refused("an old plan", s, map[string]any{"ids": ids, "plan_id": id}, "expired")
 	id = plan()
 	if result, text, isError := call(t, s, "thing_drop", map[string]any{"ids": ids, "plan_id": id}); isError || result["result"] == nil || h.dropped.Load() != 2 {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -74,12 +75,20 @@ func TestDeletingAsksFirstAndComesBackWhole(t *testing.T) {
 	contains(t, w.Body.String(), "Delete 3 notes")
 	equal(t, "Garden", p.read(t, garden.ID).Title, "asked only")
 
-	w = p.post("/admin/notes/delete", url.Values{"id": {garden.ID}, "confirmed": {"true"}})
+	plan := regexp.MustCompile(`name="plan" value="(plan_[A-Z0-9]+)"`)
+	late := wiki("Late", "")
+	late.ParentID = garden.ID
+	p.put(t, late)
+	w = p.post("/admin/notes/delete", url.Values{"plan": {plan.FindStringSubmatch(body)[1]}})
+	equal(t, http.StatusConflict, w.Code, "more than was asked for")
+	contains(t, w.Body.String(), "it would be 4 in all")
+	body = p.get("/admin/notes/" + garden.ID + "/delete").Body.String()
+	w = p.post("/admin/notes/delete", url.Values{"plan": {plan.FindStringSubmatch(body)[1]}})
 	equal(t, http.StatusSeeOther, w.Code, "deleted")
 	equal(t, http.StatusNotFound, p.get("/admin/notes/"+garden.ID).Code, "gone")
 	batches, err := p.Trash(t.Context())
 	must(t, err)
-	equal(t, 3, batches[0].Notes, "notes in the batch")
+	equal(t, 4, batches[0].Notes, "notes in the batch")
 	contains(t, p.get("/admin/notes/trash").Body.String(), "Garden", "Restore")
 
 	w = p.post("/admin/notes/trash/"+batches[0].ID+"/restore", nil)

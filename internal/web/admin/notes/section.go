@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus/markdown"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
@@ -24,7 +25,6 @@ type Corpus interface {
 	Unpublish(ctx context.Context, ids []string) ([]corpus.Note, error)
 	Move(ctx context.Context, id, parentID string, position *int, expectVersion int64) (corpus.Note, error)
 	Promote(ctx context.Context, id, parentID string, expectVersion int64) (corpus.Receipt, error)
-	Delete(ctx context.Context, ids []string) (corpus.Batch, error)
 	Restore(ctx context.Context, batch string) (corpus.Batch, error)
 	Trash(ctx context.Context) ([]corpus.Batch, error)
 	Get(ctx context.Context, id string) (corpus.Note, error)
@@ -52,12 +52,13 @@ type Stream interface {
 type Section struct {
 	corpus Corpus
 	stream Stream
+	plans  *op.Plans
 	edge   *edge.Edge
 }
 
 // New returns the section.
-func New(c Corpus, s Stream, e *edge.Edge) *Section {
-	return &Section{corpus: c, stream: s, edge: e}
+func New(c Corpus, s Stream, p *op.Plans, e *edge.Edge) *Section {
+	return &Section{corpus: c, stream: s, plans: p, edge: e}
 }
 
 // Bounds of what is posted. A form's body may be three times its text, since each byte of it can be percent-encoded.

@@ -17,6 +17,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
@@ -57,6 +58,13 @@ func (stream) ListEvents(_ context.Context, q tasks.EventQuery) (tasks.EventPage
 	return tasks.EventPage{Events: []tasks.Event{e}}, nil
 }
 
+// still are the domain's handlers, which nobody runs here.
+type still struct{}
+
+func (still) Index(context.Context, events.Event) error      { return nil }
+func (still) Reindex(context.Context, json.RawMessage) error { return nil }
+func (still) Import(context.Context, json.RawMessage) error  { return nil }
+
 func newPanel(t *testing.T) *panel {
 	t.Helper()
 	db := pgtest.New(t)
@@ -68,10 +76,12 @@ func newPanel(t *testing.T) *panel {
 	e := edge.New(edge.Config{Assets: assets.New(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), BaseURL: root, Messages: notes.Messages()})
 	people := owner.New(db, rec)
 	gate := session.New(people, e, false)
+	set, err := op.Collect(p.Module(still{}).Ops...)
+	must(t, err)
 	r := chi.NewRouter()
 	r.Route("/admin", func(r chi.Router) {
 		r.Use(gate.Require)
-		notes.New(p.Domain, stream{}, e).Routes(r)
+		notes.New(p.Domain, stream{}, op.NewPlans(db, set), e).Routes(r)
 	})
 	r.NotFound(e.NotFound().ServeHTTP)
 	p.handler = e.Chain(r)

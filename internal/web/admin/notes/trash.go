@@ -15,6 +15,7 @@ import (
 
 // deleteView asks before notes go to the trash.
 type deleteView struct {
+	plan   op.Plan
 	notes  []corpus.Note // those that were named
 	below  int           // how many more stand below them
 	public int           // how many of all are public
@@ -34,27 +35,32 @@ func (s *Section) confirmDelete(w http.ResponseWriter, r *http.Request) error {
 	return edge.Render(w, r, http.StatusOK, deletePage(v))
 }
 
-// deletePicked asks first; the form of the question comes back confirmed.
+// deletePicked asks first; the form of the question comes back with its plan.
 func (s *Section) deletePicked(w http.ResponseWriter, r *http.Request) error {
 	form, err := edge.ParseForm(r)
 	if err != nil {
 		return err
 	}
 	back := edge.Back(r, address)
+	if id := form.Text("plan"); id != "" {
+		return s.confirmed(w, r, id, back)
+	}
 	ids := form.List("id")
 	if len(ids) == 0 {
 		edge.SetFlash(w, r, "notes-none-picked", 0)
 		return edge.SeeOther(w, r, back)
 	}
-	if !form.Bool("confirmed") {
-		v, err := s.doomed(r.Context(), ids)
-		if err != nil {
-			return err
-		}
-		v.back, v.cancel = back, back
-		return edge.Render(w, r, http.StatusOK, deletePage(v))
+	v, err := s.doomed(r.Context(), ids)
+	if err != nil {
+		return err
 	}
-	batch, err := s.corpus.Delete(r.Context(), ids)
+	v.back, v.cancel = back, back
+	return edge.Render(w, r, http.StatusOK, deletePage(v))
+}
+
+// confirmed applies the plan that the owner saw.
+func (s *Section) confirmed(w http.ResponseWriter, r *http.Request, plan, back string) error {
+	batch, err := op.Confirm[corpus.Batch](r.Context(), s.plans, "corpus.delete", plan)
 	if err != nil {
 		return err
 	}
@@ -62,11 +68,15 @@ func (s *Section) deletePicked(w http.ResponseWriter, r *http.Request) error {
 	return edge.SeeOther(w, r, back)
 }
 
-// doomed counts what goes with the named notes.
+// doomed makes a plan and counts what goes with the named notes.
 func (s *Section) doomed(ctx context.Context, ids []string) (deleteView, error) {
 	var v deleteView
 	if len(ids) > corpus.BulkLimit {
 		return v, op.Invalidf("ids", "%s notes were named; at most %s go at once", ui.Count(len(ids)), ui.Count(corpus.BulkLimit))
+	}
+	var err error
+	if v.plan, err = op.Ask(ctx, s.plans, "corpus.delete", corpus.DeleteIn{IDs: ids}); err != nil {
+		return v, err
 	}
 	named := map[string]bool{}
 	var roots []string

@@ -87,11 +87,7 @@ func (v deleteView) pairs() []ui.Pair {
 }
 
 func (v deleteView) values() []ui.Hidden {
-	values := []ui.Hidden{{Name: "confirmed", Value: "true"}, {Name: "back", Value: v.back}}
-	for _, n := range v.notes {
-		values = append(values, ui.Hidden{Name: "id", Value: n.ID})
-	}
-	return values
+	return []ui.Hidden{{Name: "plan", Value: v.plan.ID}, {Name: "back", Value: v.back}}
 }
 
 // shownTitles is how many titles a question names.
@@ -128,7 +124,7 @@ func titles(notes []corpus.Note) templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(n.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 59, Col: 11}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 55, Col: 11}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -147,7 +143,7 @@ func titles(notes []corpus.Note) templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(len(notes) - shownTitles))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 63, Col: 42}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 59, Col: 42}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -248,7 +244,7 @@ func trashPage(batches []corpus.Batch, flash *ui.Flash) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(t)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 86, Col: 11}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 82, Col: 11}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -267,7 +263,7 @@ func trashPage(batches []corpus.Batch, flash *ui.Flash) templ.Component {
 							var templ_7745c5c3_Var11 string
 							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(b.Notes - len(b.Titles)))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 89, Col: 65}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 85, Col: 65}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {
@@ -285,7 +281,7 @@ func trashPage(batches []corpus.Batch, flash *ui.Flash) templ.Component {
 						var templ_7745c5c3_Var12 string
 						templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(b.Notes))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 92, Col: 41}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/web/admin/notes/trash.templ`, Line: 88, Col: 41}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 						if templ_7745c5c3_Err != nil {

@@ -14,46 +14,49 @@ type matchView struct {
 	filter filter
 	retry  bool
 	count  tasks.Count
-	upto   tasks.ID
+	plan   op.Plan
 }
 
-// ConfirmMatching names the count, the filter and the consequence.
+// operations that a form may confirm, by the action in its address.
+func matchOperation(action string) (string, bool) {
+	name, ok := map[string]string{"retry": "tasks.retry_matching", "cancel": "tasks.cancel_matching"}[action]
+	return name, ok
+}
+
+// ConfirmMatching makes a plan and names its count, the filter and the
+// consequence.
 func (s *Section) ConfirmMatching(w http.ResponseWriter, r *http.Request) error {
 	f := readFilter(r).from("")
 	action := r.URL.Query().Get("action")
-	if action != "retry" && action != "cancel" {
+	operation, ok := matchOperation(action)
+	if !ok {
 		return edge.ErrNotFound
 	}
 	query, err := f.query()
 	if err != nil {
 		return err
 	}
-	count, newest, err := s.tasks.CountMatching(r.Context(), query)
-	if err != nil {
+	v := matchView{filter: f, retry: action == "retry"}
+	v.plan, err = op.Ask(r.Context(), s.plans, operation, tasks.MatchIn{States: query.States, Kind: query.Kind, Args: query.Args, Error: query.Error})
+	if err != nil && op.CodeOf(err) != op.Conflict { // a conflict: nothing matches any more
 		return err
 	}
-	return edge.Render(w, r, http.StatusOK, matchPage(matchView{filter: f, retry: action == "retry", count: count, upto: newest}))
+	v.count = tasks.Count{N: v.plan.Count, AtLeast: v.plan.AtLeast}
+	return edge.Render(w, r, http.StatusOK, matchPage(v))
 }
 
-// ActOnMatching starts the task that works through all that match.
+// ActOnMatching applies the plan that the owner saw: it starts the task that
+// works through all that matched.
 func (s *Section) ActOnMatching(w http.ResponseWriter, r *http.Request) error {
 	form, err := edge.ParseForm(r)
 	if err != nil {
 		return err
 	}
-	query, err := filterOf(r.PostForm).query()
-	if err != nil {
-		return err
-	}
-	upto := form.Int("upto", 0, 1<<62)
-	start := s.tasks.RetryMatching
-	if form.Choice("action", "retry", "cancel") == "cancel" {
-		start = s.tasks.CancelMatching
-	}
-	if !form.OK() {
+	operation, ok := matchOperation(form.Text("action"))
+	if !ok {
 		return errPick
 	}
-	task, err := start(r.Context(), tasks.MatchIn{States: query.States, Kind: query.Kind, Args: query.Args, Error: query.Error, Upto: tasks.ID(upto)})
+	task, err := op.Confirm[tasks.Task](r.Context(), s.plans, operation, form.Text("plan"))
 	if err != nil {
 		return err
 	}

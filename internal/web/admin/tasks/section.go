@@ -4,6 +4,7 @@ package tasks
 
 import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
@@ -13,14 +14,15 @@ const home = "/admin/tasks"
 // Section holds the handlers.
 type Section struct {
 	tasks *tasks.Domain
+	plans *op.Plans
 	edge  *edge.Edge
 	live  string
 }
 
 // New returns the section; live is the address of the event stream, "" for
 // still pages.
-func New(d *tasks.Domain, e *edge.Edge, live string) *Section {
-	return &Section{tasks: d, edge: e, live: live}
+func New(d *tasks.Domain, p *op.Plans, e *edge.Edge, live string) *Section {
+	return &Section{tasks: d, plans: p, edge: e, live: live}
 }
 
 // Messages are what the section's actions say when they are done.

@@ -123,7 +123,7 @@ func matchPairs(v matchView) []ui.Pair {
 	return []ui.Pair{
 		{Key: "How many", Value: ui.Text(bounded(v.count))},
 		{Key: "Which", Value: ui.Text(strings.Join(filters, ", "))},
-		{Key: "Up to", Value: ui.Text("task " + number(v.upto))},
+		{Key: "Some of them", Value: ui.Text(strings.Join(v.plan.Sample, "; "))},
 	}
 }
 
@@ -132,5 +132,5 @@ func matchValues(v matchView) []ui.Hidden {
 	if v.retry {
 		action = "retry"
 	}
-	return append(v.filter.hidden(), ui.Hidden{Name: "action", Value: action}, ui.Hidden{Name: "upto", Value: number(v.upto)})
+	return []ui.Hidden{{Name: "action", Value: action}, {Name: "plan", Value: v.plan.ID}}
 }

@@ -2,9 +2,9 @@ package webhooks
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
@@ -39,7 +39,13 @@ type recoverView struct {
 	count   webhooks.Count
 	counted bool
 	in      webhooks.RecoverIn
+	plan    op.Plan
 }
+
+// planned carries a plan along, so that what is done is what was shown.
+func planned(p op.Plan) []ui.Hidden { return []ui.Hidden{{Name: "plan", Value: p.ID}} }
+
+func countOf(p op.Plan) webhooks.Count { return webhooks.Count{N: p.Count, AtLeast: p.AtLeast} }
 
 // AskFailed names how many deliveries have failed.
 func (s *Section) AskFailed(w http.ResponseWriter, r *http.Request) error {
@@ -47,16 +53,25 @@ func (s *Section) AskFailed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.hooks.RedeliverFailed(r.Context(), webhooks.RedeliverFailedIn{EndpointID: e.ID, CountOnly: true})
+	plan, err := op.Ask(r.Context(), s.plans, "webhooks.redeliver_failed", webhooks.RedeliverFailedIn{EndpointID: e.ID})
 	if err != nil {
 		return s.refused(w, r, err)
 	}
-	return edge.Render(w, r, http.StatusOK, failedPage(recoverView{Endpoint: e, count: out.Count, counted: true}))
+	return edge.Render(w, r, http.StatusOK, failedPage(recoverView{Endpoint: e, count: countOf(plan), counted: true, plan: plan}))
 }
 
-// Failed sends every failed delivery again.
+// Failed sends every delivery again that had failed when the owner looked.
 func (s *Section) Failed(w http.ResponseWriter, r *http.Request) error {
-	out, err := s.hooks.RedeliverFailed(r.Context(), webhooks.RedeliverFailedIn{EndpointID: idOf(r)})
+	return s.confirmed(w, r, "webhooks.redeliver_failed")
+}
+
+// confirmed applies the plan that the owner saw.
+func (s *Section) confirmed(w http.ResponseWriter, r *http.Request, operation string) error {
+	form, err := edge.ParseForm(r)
+	if err != nil {
+		return err
+	}
+	out, err := op.Confirm[webhooks.RecoverOut](r.Context(), s.plans, operation, form.Text("plan"))
 	if err != nil {
 		return s.refused(w, r, err)
 	}
@@ -81,13 +96,12 @@ func (s *Section) showRecover(w http.ResponseWriter, r *http.Request, form *edge
 	status := http.StatusOK
 	if counted {
 		v.in = window(form, e.ID, ui.EnvFrom(r.Context()))
-		v.in.CountOnly = true
 		if form.OK() {
-			out, err := s.hooks.Recover(r.Context(), v.in)
+			v.plan, err = op.Ask(r.Context(), s.plans, "webhooks.recover", v.in)
 			if err != nil && !form.Absorb(err) {
 				return s.refused(w, r, err)
 			}
-			v.count = out.Count
+			v.count = countOf(v.plan)
 		}
 		v.counted = form.OK()
 		if !v.counted {
@@ -112,29 +126,9 @@ func window(f *edge.Form, id string, env ui.Env) webhooks.RecoverIn {
 	return in
 }
 
-// values carry a confirmed window along, so that what is sent is what was counted.
-func (v recoverView) values() []ui.Hidden {
-	return []ui.Hidden{{Name: "since", Value: v.in.Since.Format(time.RFC3339Nano)}, {Name: "until", Value: v.in.Until.Format(time.RFC3339Nano)}, {Name: "which", Value: v.in.Which}}
-}
-
-// Recover sends again what the endpoint should have heard in a window of time.
+// Recover sends again what the endpoint should have heard in the window that the owner saw counted.
 func (s *Section) Recover(w http.ResponseWriter, r *http.Request) error {
-	form, err := edge.ParseForm(r)
-	if err != nil {
-		return err
-	}
-	in := window(form, idOf(r), ui.EnvFrom(r.Context()))
-	if !form.OK() {
-		return s.showRecover(w, r, form, true)
-	}
-	out, err := s.hooks.Recover(r.Context(), in)
-	if err != nil {
-		if form.Absorb(err) {
-			return s.showRecover(w, r, form, true)
-		}
-		return s.refused(w, r, err)
-	}
-	return s.recovering(w, r, out)
+	return s.confirmed(w, r, "webhooks.recover")
 }
 
 func (s *Section) recovering(w http.ResponseWriter, r *http.Request, out webhooks.RecoverOut) error {

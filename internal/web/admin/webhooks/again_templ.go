@@ -70,7 +70,7 @@ func failedPage(v recoverView) templ.Component {
 				templ_7745c5c3_Err = ui.ConfirmForm(ui.Confirm{
 					Consequence: some(v.count) + " will be sent again, under the ids they always had. It runs as a task, which you can cancel.",
 					Pairs:       []ui.Pair{{Key: "Endpoint", Value: ui.Text(name(v.Endpoint))}, {Key: "Which", Value: ui.Text("every failed delivery whose event is still kept")}},
-					Action:      link(v.ID) + "/failed", Label: "Send " + some(v.count), Cancel: link(v.ID),
+					Action:      link(v.ID) + "/failed", Label: "Send " + some(v.count), Cancel: link(v.ID), Values: planned(v.plan),
 				}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -143,7 +143,7 @@ func recoverPage(v recoverView) templ.Component {
 				templ_7745c5c3_Err = ui.ConfirmForm(ui.Confirm{
 					Consequence: some(v.count) + " will be sent, oldest first and paced. The receiver sees the same webhook-id if it had one before. It runs as a task, which you can cancel.",
 					Pairs:       append([]ui.Pair{{Key: "Endpoint", Value: ui.Text(name(v.Endpoint))}, {Key: "Which", Value: ui.Text(whichWord(v.in.Which))}}, windowPairs(v)...),
-					Action:      link(v.ID) + "/recover", Label: "Send " + some(v.count), Cancel: link(v.ID), Values: v.values(),
+					Action:      link(v.ID) + "/recover", Label: "Send " + some(v.count), Cancel: link(v.ID), Values: planned(v.plan),
 				}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

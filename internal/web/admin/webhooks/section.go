@@ -20,11 +20,14 @@ const home = "/admin/webhooks"
 // Section holds the handlers.
 type Section struct {
 	hooks *webhooks.Domain
+	plans *op.Plans
 	live  string
 }
 
 // New returns the section; live is the address of the event stream, "" for still pages.
-func New(d *webhooks.Domain, live string) *Section { return &Section{hooks: d, live: live} }
+func New(d *webhooks.Domain, p *op.Plans, live string) *Section {
+	return &Section{hooks: d, plans: p, live: live}
+}
 
 // Messages are what the section's actions say when they are done.
 func Messages() map[string]edge.Message {

@@ -13,6 +13,7 @@ import (
 // askView is a page that asks before something is done to an endpoint.
 type askView struct {
 	webhooks.Endpoint
+	plan op.Plan
 	*edge.Form
 	flash *ui.Flash
 }
@@ -121,16 +122,20 @@ func (s *Section) AskDelete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.refused(w, r, err)
 	}
+	// As the owner sees it: changed since, it is not deleted.
+	if v.plan, err = op.Ask(r.Context(), s.plans, "webhooks.delete", webhooks.Ref{ID: v.ID, Version: v.Version}); err != nil {
+		return s.refused(w, r, err)
+	}
 	return edge.Render(w, r, http.StatusOK, deletePage(v))
 }
 
-// Delete forgets an endpoint and cancels what waits for it.
+// Delete applies the plan that the owner saw: it forgets an endpoint and cancels what waits for it.
 func (s *Section) Delete(w http.ResponseWriter, r *http.Request) error {
-	_, ref, err := refOf(r)
+	form, err := edge.ParseForm(r)
 	if err != nil {
 		return err
 	}
-	out, err := s.hooks.Delete(r.Context(), ref)
+	out, err := op.Confirm[webhooks.DeleteOut](r.Context(), s.plans, "webhooks.delete", form.Text("plan"))
 	if err != nil {
 		return s.refused(w, r, err)
 	}

@@ -218,7 +218,7 @@ func deletePage(v askView) templ.Component {
 			templ_7745c5c3_Err = ui.ConfirmForm(ui.Confirm{
 				Consequence: "Nothing is sent to it any more. Its address and its secret are forgotten, and what is on its way is cancelled for good. The log can be read for 14 more days.",
 				Pairs:       append(which(v), ui.Pair{Key: "Waiting", Value: ui.Text(some(v.Waiting) + " will be cancelled")}, ui.Pair{Key: "Parked", Value: ui.Text(some(v.Parked) + " will be cancelled")}),
-				Action:      link(v.ID) + "/delete", Label: "Delete the endpoint", Danger: true, Cancel: link(v.ID), Values: seen(v.Endpoint),
+				Action:      link(v.ID) + "/delete", Label: "Delete the endpoint", Danger: true, Cancel: link(v.ID), Values: planned(v.plan),
 			}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
