@@ -1,27 +1,13 @@
-import { Webhook } from 'standardwebhooks'
 import { expect, inspect, test, watched, type Page } from '../harness/test.ts'
 import type { MockStack } from '../harness/mockstack.ts'
-
-type Operation = <Answer = any>(name: string, input?: unknown) => Promise<Answer>
-type Received = { headers: Record<string, string[]>; body: string; status: number }
-type Told = { type: string; id: string; subject: string; data: Record<string, unknown> }
+import { publish, verified, type Request } from '../harness/receiver.ts'
 
 // What came to a receiver, oldest first.
-const received = (mockStack: MockStack) => mockStack.control<Received[]>('GET', 'sink/garden/received')
-
-// The official library decides whether a request is genuine, on the bytes as they came.
-function verified(secret: string, request: Received): Told {
-  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, values]) => [name.toLowerCase(), values[0] ?? '']))
-  return new Webhook(secret).verify(Buffer.from(request.body, 'base64').toString('utf8'), headers) as Told
-}
-
-async function publish(operation: Operation, title: string): Promise<void> {
-  await operation('corpus.create', { genre: 'wiki', title, body: `${title} grows here, privately worded.`, published: true })
-}
+const received = (mockStack: MockStack) => mockStack.control<Request[]>('GET', 'sink/garden/received')
 
 // Waits until the receiver has got so many requests about a subject.
-async function heard(mockStack: MockStack, secret: string, subject: string, times: number): Promise<Received[]> {
-  let about: Received[] = []
+async function heard(mockStack: MockStack, secret: string, subject: string, times: number): Promise<Request[]> {
+  let about: Request[] = []
   await expect(async () => {
     about = (await received(mockStack)).filter((request) => verified(secret, request).subject === subject)
     expect(about).toHaveLength(times)
@@ -91,7 +77,7 @@ test.describe.serial('webhooks', () => {
 
   test('a published note is heard, genuine, and without its text', async ({ ownerPage: page, operation, mockStack }) => {
     await publish(operation, 'Grün <b>\u2028')
-    let about: Received[] = []
+    let about: Request[] = []
     await expect(async () => {
       about = (await received(mockStack)).filter((request) => verified(secret, request).type === 'corpus.note.changed')
       expect(about.length).toBeGreaterThan(0)
