@@ -41,6 +41,7 @@ func gates() []gate {
 		{"events", "event types", 5, checkEvents},
 		{"csp", "views", 30, checkCSP},
 		{"size", "files", 400, checkSize},
+		{"machine", "files", 500, checkMachine},
 		{"make-targets", "paths and targets", 30, checkMakeTargets},
 	}
 }
