@@ -11,7 +11,7 @@ import (
 
 // Grown lets a site grow to a million finished events and jobs and measures on the way.
 func Grown(ctx context.Context, l *lab.Lab, r *report.Report) error {
-	return product.With(ctx, l, 8*time.Minute, func(ctx context.Context, s *product.Site) error {
+	return product.With(ctx, l, 12*time.Minute, func(ctx context.Context, s *product.Site) error {
 		if err := s.Subscribe(ctx, 1); err != nil {
 			return err
 		}

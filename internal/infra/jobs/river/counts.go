@@ -16,16 +16,23 @@ import (
 // nobody acts differently on 1,001 than on 1,000,000.
 const countLimit = 1000
 
-// countSQL compares kind and state as one row. Written apart, the planner takes
-// the index of what is fetched next for kinds with few or no such jobs, because
-// most rows share a state, and reads a million completed ones for each of them.
+// steer keeps the planner on the index (kind, state, id), together with kind
+// = any (array[…]), by which an equality stays part of the order asked for. Most
+// rows share a state, so it would rather take the index of what is fetched
+// next, and sort: over a million completed jobs it read all of them for every
+// kind that has few. It must not be in force for other statements.
+const (
+	steer   = `set local enable_sort = off`
+	unsteer = `set local enable_sort = on`
+)
+
 const countSQL = `
 select p.kind, p.shown, least(sum(n)::int, $6), min(oldest) from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) as p(kind, shown, state, least, most)
 cross join lateral (
   select count(*) n, min(scheduled_at) filter (where p.shown in ('pending', 'retryable') and scheduled_at <= now()) oldest from (
     select scheduled_at from river.river_job
-    where (kind, state) >= (p.kind, p.state::river.river_job_state) and (kind, state) <= (p.kind, p.state::river.river_job_state)
-      and attempt between p.least and p.most order by kind, state, id limit $6) j) c
+    where kind = any (array[p.kind]) and state = p.state::river.river_job_state and attempt between p.least and p.most
+    order by kind, id limit $6) j) c
 where n > 0 group by 1, 2`
 
 // cacheFor is how old shown counts may be.
@@ -98,6 +105,9 @@ func (rt *Runtime) countKinds(ctx context.Context, tx pg.Tx) ([]jobs.KindCount, 
 				ks, states, raws, mins, maxs = append(ks, k), append(states, string(s)), append(raws, b.raw), append(mins, b.min), append(maxs, b.max)
 			}
 		}
+	}
+	if _, err := tx.Exec(ctx, steer); err != nil { // the transaction ends with this statement
+		return nil, err
 	}
 	rows, err := tx.Query(ctx, countSQL, ks, states, raws, mins, maxs, countLimit+1)
 	if err != nil {

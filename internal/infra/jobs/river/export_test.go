@@ -1,16 +1,13 @@
 package river
 
-import (
-	"context"
+import "github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 
-	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
-	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
-)
+// Steer is what the statements below need before them.
+const Steer = steer
 
-// Statements are the panel's counts over these kinds and its list of f, for
-// tests that look at what they read. (A test inside the package cannot have a
-// database: pgtest imports it.)
-func Statements(ctx context.Context, tx pg.Tx, kinds []string, f jobs.Filter) (counts, list string, countArgs, listArgs []any, err error) {
+// Counts is the panel's count over these kinds, for tests that look at what it
+// reads. (A test inside the package cannot have a database: pgtest imports it.)
+func Counts(kinds []string) (sql string, args []any) {
 	var ks, shown, raws []string
 	var least, most []int
 	for _, k := range kinds {
@@ -20,9 +17,13 @@ func Statements(ctx context.Context, tx pg.Tx, kinds []string, f jobs.Filter) (c
 			}
 		}
 	}
-	q, err := (&Runtime{}).listQuery(ctx, tx, f, 1<<62, defaultPage+1)
-	if err != nil {
-		return "", "", nil, nil, err
-	}
-	return countSQL, q.sql, []any{ks, shown, raws, least, most, countLimit + 1}, q.args, nil
+	return countSQL, []any{ks, shown, raws, least, most, countLimit + 1}
+}
+
+// Newest is the choice of a list's ids over these kinds and states.
+func Newest(kinds []string, states ...jobs.State) (sql string, args []any) {
+	q := &query{}
+	n := q.add(defaultPage + 1)
+	q.pick([]string{"id < " + q.add(int64(1)<<62)}, kinds, states, n)
+	return q.sql, q.args
 }
