@@ -1,7 +1,9 @@
 package admin_test
 
 import (
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -181,4 +183,41 @@ func TestAllThatMatchIsAskedForFirst(t *testing.T) {
 		t.Errorf("a form sent twice acts twice")
 	}
 	holds(t, p.page(t, "/admin/tasks/matching?action=cancel&state=running&kind=no.such"), "No task matches any more")
+}
+
+// Newer leads to the page before, not to the first; filters stay; only the first page speaks of new tasks.
+func TestNewerIsTheWayBack(t *testing.T) {
+	t.Parallel()
+	q := known()
+	q.Rows = nil
+	for id := jobs.ID(220); id > 0; id-- {
+		q.Rows = append(q.Rows, jobs.Job{ID: id, Kind: "corpus.index", State: jobs.Completed})
+	}
+	p := open(t, q, &taskstest.Stream{})
+	follow := func(page, rel string) string {
+		t.Helper()
+		m := regexp.MustCompile(`rel="` + rel + `" href="([^"]+)"`).FindStringSubmatch(page)
+		if m == nil {
+			return ""
+		}
+		return html.UnescapeString(m[1])
+	}
+	way := []string{"/admin/tasks?state=completed"}
+	for next := way[0]; next != ""; {
+		page := p.page(t, next)
+		if len(way) > 1 && strings.Contains(page, "/admin/tasks/new?") {
+			t.Errorf("page %d speaks of new tasks", len(way))
+		}
+		if next = follow(page, "next"); next != "" {
+			way = append(way, next)
+		}
+	}
+	if len(way) != 5 {
+		t.Fatalf("%d pages: %v", len(way), way)
+	}
+	for i := len(way) - 1; i > 0; i-- {
+		if back := follow(p.page(t, way[i]), "prev"); back != way[i-1] {
+			t.Errorf("back from page %d is %s, want %s", i+1, back, way[i-1])
+		}
+	}
 }

@@ -2,7 +2,10 @@
 package taskstest
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -79,9 +82,20 @@ func (q *Queue) List(_ context.Context, f jobs.Filter) (jobs.Page, error) {
 		return jobs.Page{}, q.Broken
 	}
 	var p jobs.Page
+	before, err := strconv.ParseInt(cmp.Or(f.Cursor, strconv.FormatInt(math.MaxInt64, 10)), 10, 64)
+	if err != nil {
+		return p, jobs.ErrBadFilter
+	}
 	for _, j := range q.Rows {
+		if int64(j.ID) >= before {
+			continue
+		}
 		if len(f.States) > 0 && !contains(f.States, j.State) || f.Kind != "" && f.Kind != j.Kind || f.ID != 0 && f.ID != j.ID || j.ID <= f.AfterID {
 			continue
+		}
+		if len(p.Jobs) == cmp.Or(f.Limit, 50) {
+			p.Next = strconv.FormatInt(int64(p.Jobs[len(p.Jobs)-1].ID), 10)
+			break
 		}
 		p.Jobs = append(p.Jobs, j)
 	}

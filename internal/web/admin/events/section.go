@@ -35,16 +35,19 @@ func Messages() map[string]edge.Message {
 }
 
 // filter is what the address of the stream says.
-type filter struct{ typ, state, subject, cursor string }
+type filter struct {
+	typ, state, subject string
+	place               ui.Place
+}
 
 func readFilter(r *http.Request) filter {
 	q := r.URL.Query()
-	return filter{typ: strings.TrimSpace(q.Get("type")), state: q.Get("state"), subject: strings.TrimSpace(q.Get("subject")), cursor: q.Get("cursor")}
+	return filter{typ: strings.TrimSpace(q.Get("type")), state: q.Get("state"), subject: strings.TrimSpace(q.Get("subject")), place: ui.Place{Cursor: q.Get("cursor"), Trail: q.Get("trail")}}
 }
 
 func (f filter) at(path string, more ...string) string {
 	v := url.Values{}
-	pairs := append([]string{"type", f.typ, "state", f.state, "subject", f.subject, "cursor", f.cursor}, more...)
+	pairs := append([]string{"type", f.typ, "state", f.state, "subject", f.subject, "cursor", f.place.Cursor, "trail", f.place.Trail}, more...)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			v.Set(pairs[i], pairs[i+1])
@@ -56,12 +59,12 @@ func (f filter) at(path string, more ...string) string {
 	return path + "?" + v.Encode()
 }
 
-func (f filter) in(state string) filter    { f.state, f.cursor = state, ""; return f }
-func (f filter) from(cursor string) filter { f.cursor = cursor; return f }
-func (f filter) narrowed() bool            { return f.typ != "" || f.subject != "" }
+func (f filter) in(state string) filter { f.state, f.place = state, ui.Place{}; return f }
+func (f filter) from(p ui.Place) filter { f.place = p; return f }
+func (f filter) narrowed() bool         { return f.typ != "" || f.subject != "" }
 
 func (f filter) query() tasks.EventQuery {
-	return tasks.EventQuery{Type: f.typ, State: tasks.EventState(f.state), Subject: f.subject, Cursor: f.cursor}
+	return tasks.EventQuery{Type: f.typ, State: tasks.EventState(f.state), Subject: f.subject, Cursor: f.place.Cursor}
 }
 
 // listView is the stream as the page shows it.
@@ -97,7 +100,7 @@ func (s *Section) List(w http.ResponseWriter, r *http.Request) error {
 
 // New answers how many events came since the newest row of a list.
 func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
-	f := readFilter(r).from("")
+	f := readFilter(r).from(ui.Place{})
 	after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
 	if err != nil {
 		return edge.ErrNotFound
@@ -165,11 +168,12 @@ func newest(rows []tasks.Event) string {
 
 func pager(v listView) ui.Pager {
 	var p ui.Pager
-	if v.filter.cursor != "" {
-		p.Newer = v.filter.from("").at(home)
+	at := v.filter.place
+	if at.Cursor != "" {
+		p.Newer = v.filter.from(at.Newer()).at(home)
 	}
 	if v.next != "" {
-		p.Older = v.filter.from(v.next).at(home)
+		p.Older = v.filter.from(at.Older(v.next)).at(home)
 	}
 	return p
 }

@@ -11,18 +11,19 @@ import (
 
 // filter is what the address of the list says.
 type filter struct {
-	state, kind, text, failure, cursor string
+	state, kind, text, failure string
+	place                      ui.Place
 }
 
 func filterOf(v url.Values) filter {
-	return filter{state: v.Get("state"), kind: v.Get("kind"), text: v.Get("q"), failure: v.Get("error"), cursor: v.Get("cursor")}
+	return filter{state: v.Get("state"), kind: v.Get("kind"), text: v.Get("q"), failure: v.Get("error"), place: ui.Place{Cursor: v.Get("cursor"), Trail: v.Get("trail")}}
 }
 
 func readFilter(r *http.Request) filter { return filterOf(r.URL.Query()) }
 
 func (f filter) values() url.Values {
 	v := url.Values{}
-	for _, p := range []struct{ name, value string }{{"state", f.state}, {"kind", f.kind}, {"q", f.text}, {"error", f.failure}, {"cursor", f.cursor}} {
+	for _, p := range []struct{ name, value string }{{"state", f.state}, {"kind", f.kind}, {"q", f.text}, {"error", f.failure}, {"cursor", f.place.Cursor}, {"trail", f.place.Trail}} {
 		if p.value != "" {
 			v.Set(p.name, p.value)
 		}
@@ -54,10 +55,10 @@ func (f filter) hidden() []ui.Hidden {
 	return out
 }
 
-func (f filter) in(state string) filter    { f.state, f.cursor = state, ""; return f }
-func (f filter) from(cursor string) filter { f.cursor = cursor; return f }
-func (f filter) narrowed() bool            { return f.kind != "" || f.text != "" || f.failure != "" }
-func (f filter) clear() filter             { return filter{state: f.state} }
+func (f filter) in(state string) filter { f.state, f.place = state, ui.Place{}; return f }
+func (f filter) from(p ui.Place) filter { f.place = p; return f }
+func (f filter) narrowed() bool         { return f.kind != "" || f.text != "" || f.failure != "" }
+func (f filter) clear() filter          { return filter{state: f.state} }
 func (f filter) like(g tasks.Group) filter {
 	return filter{state: f.state, kind: g.Kind, failure: g.Error}
 }
@@ -78,7 +79,7 @@ func (f filter) query() (tasks.Query, error) {
 	if q.Error == "" {
 		q.Error = f.failure
 	}
-	q.Cursor = f.cursor
+	q.Cursor = f.place.Cursor
 	return q, nil
 }
 

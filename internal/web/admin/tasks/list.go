@@ -87,7 +87,7 @@ func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return edge.Render(w, r, http.StatusOK, ui.NewRowsLink(len(page.Tasks), f.from("").href()))
+	return edge.Render(w, r, http.StatusOK, ui.NewRowsLink(len(page.Tasks), f.from(ui.Place{}).href()))
 }
 
 func (s *Section) kindOptions() []ui.Option {

@@ -7,6 +7,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
 
 // matchView is the page that asks before acting on all that match.
@@ -26,7 +27,7 @@ func matchOperation(action string) (string, bool) {
 // ConfirmMatching makes a plan and names its count, the filter and the
 // consequence.
 func (s *Section) ConfirmMatching(w http.ResponseWriter, r *http.Request) error {
-	f := readFilter(r).from("")
+	f := readFilter(r).from(ui.Place{})
 	action := r.URL.Query().Get("action")
 	operation, ok := matchOperation(action)
 	if !ok {

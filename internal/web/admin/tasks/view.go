@@ -11,7 +11,7 @@ import (
 
 // sign is what a further value of the list's address is joined with.
 func sign(f filter) string {
-	if len(f.from("").values()) == 0 {
+	if len(f.from(ui.Place{}).values()) == 0 {
 		return "?"
 	}
 	return "&"
@@ -31,11 +31,12 @@ func keep(f filter) []ui.Hidden {
 
 func pager(v listView) ui.Pager {
 	p := ui.Pager{}
-	if v.filter.cursor != "" {
-		p.Newer = v.filter.from("").href()
+	at := v.filter.place
+	if at.Cursor != "" {
+		p.Newer = v.filter.from(at.Newer()).href()
 	}
 	if v.next != "" {
-		p.Older = v.filter.from(v.next).href()
+		p.Older = v.filter.from(at.Older(v.next)).href()
 	}
 	return p
 }

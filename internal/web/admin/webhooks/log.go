@@ -13,19 +13,22 @@ import (
 )
 
 // filter is what the address says of the log.
-type filter struct{ state, eventType, since, cursor string }
+type filter struct {
+	state, eventType, since string
+	place                   ui.Place
+}
 
 func readFilter(r *http.Request) filter {
 	q := r.URL.Query()
-	return filter{state: q.Get("state"), eventType: strings.TrimSpace(q.Get("type")), since: q.Get("since"), cursor: q.Get("cursor")}
+	return filter{state: q.Get("state"), eventType: strings.TrimSpace(q.Get("type")), since: q.Get("since"), place: ui.Place{Cursor: q.Get("cursor"), Trail: q.Get("trail")}}
 }
 
-func (f filter) from(cursor string) filter { f.cursor = cursor; return f }
-func (f filter) narrowed() bool            { return f.state != "" || f.eventType != "" || f.since != "" }
+func (f filter) from(p ui.Place) filter { f.place = p; return f }
+func (f filter) narrowed() bool         { return f.state != "" || f.eventType != "" || f.since != "" }
 
 func (f filter) values() url.Values {
 	v := url.Values{}
-	for _, p := range [][2]string{{"state", f.state}, {"type", f.eventType}, {"since", f.since}, {"cursor", f.cursor}} {
+	for _, p := range [][2]string{{"state", f.state}, {"type", f.eventType}, {"since", f.since}, {"cursor", f.place.Cursor}, {"trail", f.place.Trail}} {
 		if p[1] != "" {
 			v.Set(p[0], p[1])
 		}
@@ -42,7 +45,7 @@ func (f filter) at(path string) string {
 
 // query is the filter as the domain takes it; times are in the owner's zone.
 func (f filter) query(endpointID string, zone *time.Location) (webhooks.DeliveriesIn, error) {
-	in := webhooks.DeliveriesIn{EndpointID: endpointID, Type: f.eventType, Cursor: f.cursor}
+	in := webhooks.DeliveriesIn{EndpointID: endpointID, Type: f.eventType, Cursor: f.place.Cursor}
 	if f.state != "" {
 		in.States = []string{f.state}
 	}
@@ -89,7 +92,7 @@ func (s *Section) loadLog(r *http.Request, v *logView, id string) (wrong bool, e
 
 // New answers how many deliveries came since the newest row of the log.
 func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
-	f := readFilter(r).from("")
+	f := readFilter(r).from(ui.Place{})
 	query, err := f.query(idOf(r), ui.EnvFrom(r.Context()).Zone)
 	if err != nil {
 		return err
@@ -116,17 +119,18 @@ func (v logView) newest() string {
 
 func (v logView) pager(id string) ui.Pager {
 	p := ui.Pager{}
-	if v.filter.cursor != "" {
-		p.Newer = v.filter.from("").at(link(id))
+	at := v.filter.place
+	if at.Cursor != "" {
+		p.Newer = v.filter.from(at.Newer()).at(link(id))
 	}
 	if v.next != "" {
-		p.Older = v.filter.from(v.next).at(link(id))
+		p.Older = v.filter.from(at.Older(v.next)).at(link(id))
 	}
 	return p
 }
 
 func (v logView) newRows(id string) string {
-	q := v.filter.from("").values()
+	q := v.filter.from(ui.Place{}).values()
 	q.Set("after", v.newest())
 	return link(id) + "/new?" + q.Encode()
 }
