@@ -70,6 +70,15 @@ func (d *Domain) List(ctx context.Context, q Query) (ListOut, error) {
 	return ListOut{Tasks: orEmpty(p.Jobs), Next: p.Next}, err
 }
 
+// AtPresent reads tasks as they are at present, newest first, at most 100; those whose row is gone are left out.
+func (d *Domain) AtPresent(ctx context.Context, ids []ID) ([]Task, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	p, err := d.Jobs.List(ctx, jobs.Filter{IDs: ids, Limit: 100})
+	return p.Jobs, err
+}
+
 // GetIn names a task.
 type GetIn struct {
 	ID ID `json:"id" jsonschema:"number of the task"`

@@ -101,6 +101,7 @@ type Filter struct {
 	States []State
 	Kind   string
 	ID     ID
+	IDs    []ID              // these and no others; empty: any
 	Args   map[string]string // top-level args compared as text
 	Error  string            // substring of any recorded error
 	Cursor string

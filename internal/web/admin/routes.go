@@ -61,6 +61,7 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 
 		r.get("/tasks", s.Tasks.List)
 		r.get("/tasks/new", s.Tasks.New)
+		r.get("/tasks/shown", s.Tasks.Shown)
 		r.post("/tasks/retry", s.Tasks.RetryPicked)
 		r.post("/tasks/cancel", s.Tasks.CancelPicked)
 		r.get("/tasks/matching", s.Tasks.ConfirmMatching)

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -218,6 +219,57 @@ func TestNewerIsTheWayBack(t *testing.T) {
 	for i := len(way) - 1; i > 0; i-- {
 		if back := follow(p.page(t, way[i]), "prev"); back != way[i-1] {
 			t.Errorf("back from page %d is %s, want %s", i+1, back, way[i-1])
+		}
+	}
+}
+
+// A list that is looked at keeps its rows: each shows its present state where it stands, also when the filter would no
+// longer select it.
+func TestShownRowsStayInPlace(t *testing.T) {
+	t.Parallel()
+	p := open(t, known(), &taskstest.Stream{})
+	holds(t, p.page(t, "/admin/tasks?state=discarded"), `hx-get="/admin/tasks/shown?ids=12.11"`, `hx-select-oob="#page-action"`)
+	if err := p.queue.Retry(t.Context(), 12, jobs.Expected{State: jobs.Discarded}); err != nil {
+		t.Fatal(err)
+	}
+	body := p.page(t, "/admin/tasks/shown?ids=12.11")
+	holds(t, body, `id="rows"`, "12:pending:3", "11:discarded:3")
+	if strings.Contains(body, "<html") || strings.Contains(body, "/admin/tasks/10") {
+		t.Errorf("more than those rows:\n%s", body)
+	}
+	for _, bad := range []string{"", "x", "-1", "1.2.", strings.Repeat("1.", 100) + "1"} {
+		p.status(t, webtest.Get("/admin/tasks/shown?ids="+bad), http.StatusNotFound)
+	}
+}
+
+// What strangers wrote is text also where an error is told, and in parts of pages (field case F33).
+func TestMarkupOfStrangersIsTextWhenSomethingGoesWrong(t *testing.T) {
+	t.Parallel()
+	q := known()
+	q.Rows[0].Subject, q.Rows[0].LastError, q.Rows[0].Kind = markup, markup, markup
+	p := open(t, q, &taskstest.Stream{})
+	escaped := url.QueryEscape(markup)
+	for _, c := range []struct {
+		r      *http.Request
+		status int
+	}{
+		{webtest.Get("/admin/tasks/shown?ids=12"), http.StatusOK},
+		{webtest.Get("/admin/tasks?q=state:" + escaped), http.StatusUnprocessableEntity},
+		{webtest.Get("/admin/tasks?state=" + escaped), http.StatusUnprocessableEntity},
+		{webtest.Get("/admin/tasks?cursor=" + escaped), http.StatusUnprocessableEntity},
+		{webtest.Get("/admin/tasks?trail=" + escaped + "&cursor=1"), http.StatusOK},
+		{webtest.Get("/admin/events?type=" + escaped), http.StatusUnprocessableEntity},
+		{webtest.Get("/admin/tasks/" + url.PathEscape(`<svg onload=alert(7)>`)), http.StatusNotFound},
+		{webtest.Get("/admin/events/" + url.PathEscape(`<svg onload=alert(7)>`)), http.StatusNotFound},
+		{webtest.Post("/admin/periodic/" + url.PathEscape(`<svg onload=alert(7)>`) + "/run"), http.StatusNotFound},
+		{webtest.Post("/admin/tasks/12/retry", "state", "retryable", "attempt", "1"), http.StatusConflict},
+		{webtest.Post("/admin/tasks/matching", "action", "retry", "state", markup, "upto", "12"), http.StatusUnprocessableEntity},
+	} {
+		body := p.status(t, c.r, c.status)
+		for _, live := range []string{"<svg onload", "<script>alert", "</script><script>"} {
+			if strings.Contains(body, live) {
+				t.Errorf("%s: %s is live", c.r.URL, live)
+			}
 		}
 	}
 }

@@ -53,11 +53,12 @@ func (p Panel) liveAttributes() templ.Attributes {
 
 // LiveAttrs make the element with this id fetch itself again when topic is heard on the
 // event stream (at most once a second: stream.js sees to it) and take its own place. url may answer with a whole
-// page: only the element with the same id is taken from it. While rows inside the
-// surrounding PickForm are selected, the fetch waits.
+// page: only the element with the same id is taken from it, and the page's action, which
+// must fit what is shown. While rows inside the surrounding PickForm are selected, the
+// fetch waits.
 func LiveAttrs(id, topic, url string) templ.Attributes {
 	return templ.Attributes{
 		"id": id, "data-live": true, "hx-get": url, "hx-trigger": "sse:" + topic,
-		"hx-target": "this", "hx-select": "#" + id, "hx-swap": "outerHTML",
+		"hx-target": "this", "hx-select": "#" + id, "hx-select-oob": "#page-action", "hx-swap": "outerHTML",
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -87,7 +88,7 @@ func (q *Queue) List(_ context.Context, f jobs.Filter) (jobs.Page, error) {
 		return p, jobs.ErrBadFilter
 	}
 	for _, j := range q.Rows {
-		if int64(j.ID) >= before {
+		if int64(j.ID) >= before || len(f.IDs) > 0 && !slices.Contains(f.IDs, j.ID) {
 			continue
 		}
 		if len(f.States) > 0 && !contains(f.States, j.State) || f.Kind != "" && f.Kind != j.Kind || f.ID != 0 && f.ID != j.ID || j.ID <= f.AfterID {

@@ -52,3 +52,19 @@ from generate_series(1, 300) i`)
 		t.Errorf("%s of %d, error %v; want 1 s of 200", took, of, err)
 	}
 }
+
+func TestListOfChosenJobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	setup := plain("demo")
+	setup.Idle = true
+	rt := w.open(t, config(setup))
+	var ids []jobs.ID
+	for range 5 {
+		ids = append(ids, add(t, rt, "demo"))
+	}
+	p, err := rt.List(t.Context(), jobs.Filter{IDs: []jobs.ID{ids[1], ids[3], ids[4] + 100}})
+	if err != nil || len(p.Jobs) != 2 || p.Jobs[0].ID != ids[3] || p.Jobs[1].ID != ids[1] {
+		t.Errorf("%+v, error %v", p.Jobs, err)
+	}
+}

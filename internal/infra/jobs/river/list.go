@@ -97,6 +97,9 @@ func (rt *Runtime) listQuery(ctx context.Context, tx pg.Tx, f jobs.Filter, befor
 	if f.ID > 0 {
 		where = append(where, "id = "+q.add(f.ID))
 	}
+	if len(f.IDs) > 0 {
+		where = append(where, "id = any("+q.add(f.IDs)+"::bigint[])")
+	}
 	for k, v := range f.Args {
 		where = append(where, "args @> any ("+q.add(argForms(k, v))+"::jsonb[])")
 	}
@@ -104,7 +107,7 @@ func (rt *Runtime) listQuery(ctx context.Context, tx pg.Tx, f jobs.Filter, befor
 		where = append(where, "errors is not null", "exists (select from unnest(errors) e where e ->> 'error' ilike "+q.add("%"+likeText(f.Error)+"%")+")")
 	}
 	n := q.add(limit)
-	if f.ID > 0 || len(f.Args) > 0 || f.Error != "" || (f.Kind == "" && len(f.States) == 0) {
+	if f.ID > 0 || len(f.IDs) > 0 || len(f.Args) > 0 || f.Error != "" || (f.Kind == "" && len(f.States) == 0) {
 		where = append(where, plainConditions(q, f)...)
 		q.sql = `select ` + columns + ` from river.river_job where ` + strings.Join(where, " and ") + ` order by id desc limit ` + n
 		return q, nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
@@ -88,6 +89,32 @@ func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return edge.Render(w, r, http.StatusOK, ui.NewRowsLink(len(page.Tasks), f.from(ui.Place{}).href()))
+}
+
+// Shown answers with the same rows as they are now.
+func (s *Section) Shown(w http.ResponseWriter, r *http.Request) error {
+	var ids []tasks.ID
+	for _, text := range strings.Split(r.URL.Query().Get("ids"), ".") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= 0 || len(ids) == 100 {
+			return edge.ErrNotFound
+		}
+		ids = append(ids, tasks.ID(id))
+	}
+	rows, err := s.tasks.AtPresent(r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	return edge.Render(w, r, http.StatusOK, table(rows))
+}
+
+// shown is where rows are asked for again.
+func shown(rows []tasks.Task) string {
+	ids := make([]string, 0, len(rows))
+	for _, t := range rows {
+		ids = append(ids, number(t.ID))
+	}
+	return home + "/shown?ids=" + strings.Join(ids, ".")
 }
 
 func (s *Section) kindOptions() []ui.Option {
