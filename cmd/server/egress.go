@@ -15,12 +15,12 @@ func (a *app) egressAlerts(context.Context) ([]tasks.Reason, error) {
 	if a.cfg.egressAllow.Opens(egress.Metadata) {
 		out = append(out, tasks.Reason{Code: "egress_metadata", Verdict: tasks.Attention, Title: "Webhooks may reach the cloud's credential service",
 			Evidence: listed + " An address typed into an endpoint can read this machine's credentials.",
-			Next:     "Narrow the list to the receivers you have, then restart. These are the endpoints it is for.", Link: "/admin/webhooks"})
+			Next:     "Narrow the list to the receivers you have, then restart. These are your endpoints.", Link: "/admin/webhooks"})
 	}
 	if a.cfg.egressAllow.Opens(egress.Loopback) {
 		out = append(out, tasks.Reason{Code: "egress_loopback", Verdict: tasks.Attention, Title: "Webhooks may reach this machine itself",
 			Evidence: listed + " An address typed into an endpoint can reach services here that trust local callers.",
-			Next:     "If a receiver runs on this machine, list the address it listens on in your network instead; then restart. These are the endpoints it is for.", Link: "/admin/webhooks"})
+			Next:     "List the address that a receiver here has in your network instead, then restart. These are your endpoints.", Link: "/admin/webhooks"})
 	}
 	return out, nil
 }

@@ -25,6 +25,12 @@ func bounds(table string) string {
 		return "14 days, by dropping days; and a ceiling in bytes"
 	case "webhook_deliveries":
 		return "14 days after settling; parked 30 days"
+	case "registries", "periodic_runs", "schema_stamp", "owners", "river_leader", "river_queue", "river_migration":
+		return "a few rows"
+	case "processes":
+		return "a row for each start; seven days"
+	case "tokens", "webhook_endpoints", "webhook_endpoint_state", "webhook_recoveries":
+		return "as many as you make"
 	case "throughput":
 		return "7 days, a row for each ten minutes"
 	case "sessions", "setup_tokens", "login_failures":

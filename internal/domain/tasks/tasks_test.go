@@ -189,6 +189,118 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// What raises an alert raises none at its bound: it goes by itself when its cause does.
+func TestAlertsGoAtTheirBounds(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) *time.Time { at := taskstest.Noon.Add(-d); return &at }
+	kinds := []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}
+	running := func(d time.Duration) []jobs.Job {
+		return []jobs.Job{{ID: 1, Kind: "k", State: jobs.Running, StartedAt: ago(d)}}
+	}
+	for name, c := range map[string]struct {
+		at, above func(*taskstest.Queue, *taskstest.Stream)
+	}{
+		"events_backlog": {
+			func(_ *taskstest.Queue, s *taskstest.Stream) {
+				s.Size = events.Backlog{Waiting: jobs.Count{N: events.AlertWaiting}, Oldest: events.AlertAge}
+			},
+			func(_ *taskstest.Queue, s *taskstest.Stream) {
+				s.Size = events.Backlog{Waiting: jobs.Count{N: events.AlertWaiting}, Oldest: events.AlertAge + 1}
+			},
+		},
+		"events_poisoned": {
+			func(*taskstest.Queue, *taskstest.Stream) {},
+			func(_ *taskstest.Queue, s *taskstest.Stream) { s.Size.Poisoned.N = 1 },
+		},
+		"task_stuck": {
+			func(q *taskstest.Queue, _ *taskstest.Stream) { q.AllKinds, q.Rows = kinds, running(2*time.Minute) },
+			func(q *taskstest.Queue, _ *taskstest.Stream) { q.AllKinds, q.Rows = kinds, running(2*time.Minute+1) },
+		},
+		"queue_without_worker": {
+			func(q *taskstest.Queue, _ *taskstest.Stream) { q.AllQueues = []jobs.QueueStatus{{Name: "index"}} },
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllQueues = []jobs.QueueStatus{{Name: "index", Waiting: jobs.Count{N: 1}}}
+			},
+		},
+		"queue_slow": {
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllQueues = []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 1}, Oldest: ago(tasks.QueueAge)}}
+			},
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllQueues = []jobs.QueueStatus{{Name: "index", Limit: 4, Waiting: jobs.Count{N: 1}, Oldest: ago(tasks.QueueAge + 1)}}
+			},
+		},
+		"clock_skew": {
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllProcesses = []jobs.Process{{Alive: true, SkewMS: 500}}
+			},
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllProcesses = []jobs.Process{{Alive: true, SkewMS: 501}}
+			},
+		},
+		"process_dead": {
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllProcesses = []jobs.Process{{BeatAt: *ago(tasks.DeathNews)}}
+			},
+			func(q *taskstest.Queue, _ *taskstest.Stream) {
+				q.AllProcesses = []jobs.Process{{BeatAt: *ago(tasks.DeathNews - 1)}}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for above, set := range map[bool]func(*taskstest.Queue, *taskstest.Stream){false: c.at, true: c.above} {
+				q, s := &taskstest.Queue{}, &taskstest.Stream{}
+				set(q, s)
+				h, err := taskstest.New(q, s).Health(context.Background(), tasks.None{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found := len(h.Reasons) == 1 && h.Reasons[0].Code == name && strings.HasPrefix(h.Reasons[0].Link, "/admin/"); found != above || !above && len(h.Reasons) > 0 {
+					t.Errorf("above its bound %v: %+v", above, h.Reasons)
+				}
+			}
+		})
+	}
+}
+
+// engine is a search engine that answers as it is told.
+type engine func(context.Context) error
+
+func (engine) Name() string                      { return "Meilisearch" }
+func (e engine) Check(ctx context.Context) error { return e(ctx) }
+
+func TestSearchThatCannotBeReachedIsAnAlertUntilItAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, says string
+		check      engine
+	}{
+		{"answers", "", func(context.Context) error { return nil }},
+		{"refuses", "does not answer as it should", func(context.Context) error { return errors.New("secret: refused") }},
+		{"hangs", "did not answer within 2s", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := taskstest.New(&taskstest.Queue{}, &taskstest.Stream{})
+			d.Search = c.check
+			h, err := d.Health(context.Background(), tasks.None{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.says == "" {
+				if len(h.Reasons) > 0 {
+					t.Errorf("it answers, yet %+v", h.Reasons)
+				}
+				return
+			}
+			if len(h.Reasons) != 1 || h.Reasons[0].Code != "search_unreachable" || !strings.Contains(h.Reasons[0].Evidence, c.says) || strings.Contains(h.Reasons[0].Evidence, "secret") {
+				t.Errorf("%+v", h.Reasons)
+			}
+		})
+	}
+}
+
 // A task is compared with its own kind, and the finished ones are asked only when one runs long.
 func TestATaskThatTakesUnusuallyLongIsNamed(t *testing.T) {
 	t.Parallel()

@@ -68,3 +68,21 @@ func TestListOfChosenJobs(t *testing.T) {
 		t.Errorf("%+v, error %v", p.Jobs, err)
 	}
 }
+
+// A turn is overdue past a minute, not while it has just come due, and no longer when it has run.
+func TestOverdueBeginsAMinuteLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	setup := plain("demo")
+	setup.Idle = true
+	setup.Periodics = []jobs.Periodic{{Name: "p.one", Title: "One", Every: time.Hour, Run: func(context.Context) error { return nil }}}
+	rt := start(t, w.open(t, config(setup)))
+	for late, want := range map[time.Duration]bool{-time.Hour: false, 30 * time.Second: false, 2 * time.Minute: true} {
+		w.exec(t, `insert into periodic_runs (name, next_run) values ('p.one', clock_timestamp() - $1::interval)
+on conflict (name) do update set next_run = excluded.next_run`, late)
+		p, err := rt.Periodic(t.Context())
+		if err != nil || len(p) != 1 || p[0].Overdue != want {
+			t.Errorf("%s late: %+v, error %v", late, p, err)
+		}
+	}
+}
