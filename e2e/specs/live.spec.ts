@@ -23,12 +23,13 @@ test.describe.serial('live updates', () => {
   test('seven windows share one stream, stay responsive and all hear of a change, also when the one that listens is closed', async ({ ownerPage, operation }) => {
     await write(operation)
     const context = ownerPage.context()
-    const streams = new Map<Page, number>()
+    // Who took over last is the one that listens.
+    let leader = ownerPage
     let open = 0
     context.on('request', (request) => {
       if (!request.url().includes('/admin/live')) return
       open++
-      streams.set(request.frame().page(), open)
+      leader = request.frame().page()
     })
     for (const over of ['requestfinished', 'requestfailed'] as const) {
       context.on(over as 'requestfinished', (request) => {
@@ -51,15 +52,15 @@ test.describe.serial('live updates', () => {
     }
 
     for (const page of windows) await listen(page)
-    const [leader] = [...streams].sort((a, b) => b[1] - a[1])[0]!
+    await expect.poll(() => open).toBe(1)
+    const gone = leader
     const next = context.waitForEvent('response', (response) => response.url().includes('/admin/live'))
-    const left = windows.filter((page) => page !== leader || page === ownerPage)
-    if (leader === ownerPage) await leader.goto('about:blank')
-    else await leader.close()
+    if (gone === ownerPage) await gone.goto('about:blank')
+    else await gone.close()
     await next
     await write(operation)
-    for (const page of left.filter((page) => page.url() !== 'about:blank')) await expect(fresh(page)).toBeVisible()
-    for (const page of left) if (page !== ownerPage) await page.close()
+    for (const page of windows) if (page !== gone) await expect(fresh(page)).toBeVisible()
+    for (const page of windows) if (page !== ownerPage) await page.close()
   })
 
   test('what happened while the line was cut is caught up with', async ({ ownerPage: page, operation, server }) => {
@@ -72,12 +73,10 @@ test.describe.serial('live updates', () => {
     await expect(fresh(page)).toBeVisible()
     await fresh(page).click()
     await expect(fresh(page)).toHaveCount(0)
-    const again = page.waitForResponse((response) => response.url().includes('/admin/live') && response.url().includes('last='), { timeout: 30_000 }).catch(() => null)
     await server.kill()
     await server.again()
     await write(operation)
     await expect(fresh(page)).toBeVisible({ timeout: 30_000 })
-    void again
   })
 
   test('rows do not move while some are selected, and the page says that it waits', async ({ ownerPage: page, operation }) => {
@@ -94,7 +93,7 @@ test.describe.serial('live updates', () => {
     await inspect(page, 'tasks-selected')
   })
 
-  test('a fold that was opened stays open over updates', async ({ ownerPage: page, operation, server }) => {
+  test('a fold that was opened stays open over updates', async ({ ownerPage: page, operation }) => {
     await page.goto('/admin/periodic')
     await page.locator('tbody tr', { hasText: 'tasks.throughput' }).getByRole('button', { name: /^Run now/ }).click()
     await expect(async () => {
@@ -104,12 +103,10 @@ test.describe.serial('live updates', () => {
     const fold = page.locator('details', { hasText: 'Show the numbers' }).first()
     await fold.locator('summary').click()
     await expect(fold.getByRole('table')).toBeVisible()
-    const { index_job_id: id } = await write(operation)
+    await write(operation)
     await expect(page.locator('tbody', { hasText: `wiki://leaf-${written}` })).toBeVisible()
     await expect(fold.getByRole('table')).toBeVisible()
-    expect(id).toBeGreaterThan(0)
     await inspect(page, 'overview-charts')
-    await server.database.query('select 1')
   })
 
   test('streams end when the server stops, and do not hold it up', async ({ ownerPage: page, server }) => {

@@ -92,6 +92,21 @@ func (c Chart) pieces(l Line) []string {
 	return all
 }
 
+// known reports whether any line has a value at the i-th moment.
+func (c Chart) known(i int) bool {
+	return slices.ContainsFunc(c.Lines, func(l Line) bool { return i < len(l.Values) && !math.IsNaN(l.Values[i]) })
+}
+
+// gaps reports whether there is a moment that nothing is known of.
+func (c Chart) gaps() bool {
+	for i := range c.Labels {
+		if !c.known(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // lastAt is the index of the last known value, -1 if there is none.
 func (l Line) lastAt() int {
 	i := len(l.Values) - 1
