@@ -228,6 +228,17 @@ func TestEveryToolAnswersOrSaysTheFix(t *testing.T) {
 				t.Errorf("%s breaks its own schema: %v\n%s", tool.Name, err, a.Result.Structured)
 			}
 		}
+		for _, argument := range []string{"limit", "id", "ids", "days", "since"} { // each of a wrong type
+			if operation.In.Properties[argument] == nil {
+				continue
+			}
+			for _, wrong := range []any{"5", map[string]any{}, []any{1.5}, true} {
+				a := s.tool(t, all, tool.Name, map[string]any{argument: wrong})
+				if a.Result.IsError && (len(a.text()) < 10 || strings.Contains(a.text(), "logged as request")) {
+					t.Errorf("%s %s=%v: %s", tool.Name, argument, wrong, a.text())
+				}
+			}
+		}
 		if a := s.tool(t, all, tool.Name, map[string]any{"no_such_argument": 1, "id": "1"}); !a.Result.IsError {
 			t.Errorf("%s takes an unknown argument: %s", tool.Name, a.text())
 		}
@@ -245,6 +256,95 @@ func TestEveryToolAnswersOrSaysTheFix(t *testing.T) {
 	}
 	if answered < 12 {
 		t.Errorf("only %d calls were answered", answered)
+	}
+}
+
+// What can grow is read by the page: a bound on how many, and a cursor for the rest.
+func TestListsArePaged(t *testing.T) {
+	t.Parallel()
+	// Declared by the program, or typed in one by one by the owner.
+	whole := []string{"tasks.periodic", "events.types", "webhooks.event_types", "webhooks.list"}
+	for _, o := range serveAll(t).ops.All() {
+		lists := slices.ContainsFunc([]string{".list", ".search", ".deliveries", ".types", ".event_types", ".periodic"}, func(end string) bool { return strings.HasSuffix(o.Name, end) })
+		if o.Class != op.Read || !lists || slices.Contains(whole, o.Name) {
+			continue
+		}
+		if o.In.Properties["limit"] == nil || o.In.Properties["cursor"] == nil || o.Out.Properties["next"] == nil {
+			t.Errorf("%s is not paged", o.Name)
+		}
+	}
+}
+
+// A long note is read in pieces that fit, and the pieces are the whole.
+func TestALongNoteIsReadInPieces(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t)
+	all := s.token(t, op.Classes()...).Secret
+	body := strings.TrimSpace(strings.Repeat("<b>Compost</b> & 花园 \"heat\"\n", 9000))
+	var receipt struct {
+		ID string `json:"note_id"`
+	}
+	made := s.tool(t, all, "corpus_create", map[string]any{"genre": "raw", "title": "Long", "body": body})
+	if err := json.Unmarshal(made.Result.Structured, &receipt); err != nil || receipt.ID == "" {
+		t.Fatal(made.text(), err)
+	}
+	whole, from, pieces := "", 0, 0
+	for {
+		a := s.tool(t, all, "corpus_get", map[string]any{"id": receipt.ID, "body_from": from})
+		var piece struct {
+			Body      string `json:"body"`
+			Bytes     int    `json:"body_bytes"`
+			Next      int    `json:"body_next"`
+			Truncated string `json:"truncated"`
+		}
+		if err := json.Unmarshal(a.Result.Structured, &piece); err != nil || a.Result.IsError {
+			t.Fatal(a.text(), err)
+		}
+		if len(a.Result.Structured) > 64<<10 || piece.Bytes != len(body) || (piece.Next > 0) != strings.Contains(piece.Truncated, fmt.Sprintf("body_from %d", piece.Next)) {
+			t.Fatalf("%d bytes, of %d; next %d, says %q", len(a.Result.Structured), piece.Bytes, piece.Next, piece.Truncated)
+		}
+		whole += piece.Body
+		if pieces++; piece.Next == 0 {
+			break
+		}
+		from = piece.Next
+	}
+	if whole != body || pieces < 3 {
+		t.Errorf("%d pieces make %d bytes of %d", pieces, len(whole), len(body))
+	}
+	status, _, answer := s.post(t, "/api/admin/corpus.get", all, map[string]any{"id": receipt.ID})
+	var note struct {
+		Body string `json:"body"`
+	}
+	if err := json.Unmarshal(answer, &note); err != nil || status != http.StatusOK || note.Body != body {
+		t.Errorf("a script does not get it whole: %d, %v, %d bytes", status, err, len(note.Body))
+	}
+}
+
+// A token of one class sees and runs what is of that class, and nothing else.
+func TestATokenIsItsClassesAlone(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t)
+	for _, class := range op.Classes() {
+		token := s.token(t, class).Secret
+		var listed, want []string
+		for _, tool := range s.rpc(t, token, "tools/list", map[string]any{}).Result.Tools {
+			listed = append(listed, tool.Name)
+		}
+		for _, o := range s.ops.All() {
+			if o.Class == class {
+				want = append(want, strings.ReplaceAll(o.Name, ".", "_"))
+				continue
+			}
+			if status, _, body := s.post(t, "/api/admin/"+o.Name, token, map[string]any{}); status != http.StatusForbidden {
+				t.Errorf("a token for %s runs %s: %d %s", class, o.Name, status, body)
+			}
+		}
+		slices.Sort(listed)
+		slices.Sort(want)
+		if !slices.Equal(listed, want) {
+			t.Errorf("a token for %s sees %v, want %v", class, listed, want)
+		}
 	}
 }
 

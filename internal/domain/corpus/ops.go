@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -21,20 +22,17 @@ type listIn struct {
 	Limit     int     `json:"limit,omitempty" jsonschema:"1 to 100, default 50"`
 }
 
-type idIn struct {
-	ID string `json:"id" jsonschema:"the note's id"`
-}
-
 type searchIn struct {
 	Text          string `json:"text" jsonschema:"words that must all stand in the note; parts of words count"`
 	PublishedOnly bool   `json:"published_only,omitempty"`
-	Offset        int    `json:"offset,omitempty"`
+	Cursor        string `json:"cursor,omitempty" jsonschema:"next of the page before"`
 	Limit         int    `json:"limit,omitempty" jsonschema:"1 to 100, default 20"`
 }
 
 type searchOut struct {
 	Hits  []searchOutHit `json:"hits" jsonschema:"best first"`
 	Total int            `json:"total"`
+	Next  string         `json:"next,omitempty" jsonschema:"cursor of the next page; absent on the last one"`
 }
 
 type searchOutHit struct {
@@ -120,7 +118,7 @@ type importOut struct {
 func (d *Domain) ops() []op.Op {
 	return []op.Op{
 		op.New("corpus.list", "List notes", "Pages through notes, without their bodies.", op.Read, d.opList),
-		op.New("corpus.get", "Read a note", "Reads one note with its body.", op.Read, func(ctx context.Context, in idIn) (Note, error) { return d.Get(ctx, in.ID) }),
+		op.New("corpus.get", "Read a note", "Reads one note with its body; a long body can be read in pieces.", op.Read, d.opGet),
 		op.New("corpus.search", "Search notes", "Finds notes that hold every word, best first.", op.Read, d.opSearch),
 		op.New("corpus.create", "Create a note", "Creates a note. The answer says whether search finds it already.", op.Write, d.opCreate),
 		op.New("corpus.update", "Change a note", "Changes a note; what is left out is kept. The answer says whether search finds the new state already.", op.Write, d.opUpdate),
@@ -150,8 +148,18 @@ func (d *Domain) opList(ctx context.Context, in listIn) (NoteList, error) {
 }
 
 func (d *Domain) opSearch(ctx context.Context, in searchIn) (searchOut, error) {
-	res, err := d.Search(ctx, SearchQuery{Text: in.Text, PublicOnly: in.PublishedOnly, Offset: in.Offset, Limit: in.Limit})
+	offset := 0
+	if in.Cursor != "" {
+		var err error
+		if offset, err = readPlace(in.Cursor); err != nil {
+			return searchOut{}, err
+		}
+	}
+	res, err := d.Search(ctx, SearchQuery{Text: in.Text, PublicOnly: in.PublishedOnly, Offset: offset, Limit: in.Limit})
 	out := searchOut{Hits: []searchOutHit{}, Total: res.Total}
+	if end := offset + cmp.Or(in.Limit, searchPage); end < res.Total && end <= searchDepth {
+		out.Next = placeAt(end)
+	}
 	for _, h := range res.Hits {
 		out.Hits = append(out.Hits, searchOutHit{NoteID: h.Note.ID, Genre: string(h.Note.Genre), Title: h.Note.Title, Address: h.Address,
 			Published: h.Note.Published, Excerpt: joinPieces(h.Excerpt)})

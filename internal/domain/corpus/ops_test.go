@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +69,31 @@ func TestOperations(t *testing.T) {
 	h.index()
 	if got := h.must("corpus.search", `{"text":"water","published_only":true}`); got["total"].(float64) != 1 {
 		t.Errorf("search found %v", got)
+	}
+	for i, title := range []string{"Well", "Rain"} {
+		h.must("corpus.create", `{"genre":"wiki","title":"`+title+`","body":"water `+strconv.Itoa(i)+`"}`)
+	}
+	h.index()
+	found, cursor := 0, ""
+	for range 3 {
+		page := h.must("corpus.search", `{"text":"water","limit":1,"cursor":"`+cursor+`"}`)
+		found += len(page["hits"].([]any))
+		cursor, _ = page["next"].(string)
+	}
+	if found != 3 || cursor != "" {
+		t.Errorf("%d hits on three pages, next %q", found, cursor)
+	}
+	if _, err := h.run("corpus.search", `{"text":"water","cursor":"7"}`); op.CodeOf(err) != op.Invalid {
+		t.Errorf("a cursor that is none: %v", err)
+	}
+	part := h.must("corpus.get", `{"id":"`+id+`","body_from":2,"body_limit":100}`)
+	if part["body"] != "ter" || part["body_bytes"] != 5.0 || part["body_next"] != nil {
+		t.Errorf("a part: %v", part)
+	}
+	for _, wrong := range []string{`"body_from":6`, `"body_from":-1`, `"body_limit":3`} {
+		if _, err := h.run("corpus.get", `{"id":"`+id+`",`+wrong+`}`); op.CodeOf(err) != op.Invalid {
+			t.Errorf("%s: %v", wrong, err)
+		}
 	}
 	got := h.must("corpus.get", `{"id":"`+id+`"}`)
 	if got["path"] != "pump" || got["published"] != true || got["body"] != "water" {

@@ -4,9 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
+)
+
+const (
+	searchPage  = 20     // hits on a page when nothing is asked
+	searchDepth = 10_000 // where paging ends
 )
 
 // SearchQuery asks for notes that hold every word of Text.
@@ -41,9 +48,9 @@ const staleRounds = 2
 // index being late can never show what is private (field cases F30, F45).
 func (d *Domain) Search(ctx context.Context, q SearchQuery) (SearchResults, error) {
 	if q.Limit == 0 {
-		q.Limit = 20
+		q.Limit = searchPage
 	}
-	if q.Limit < 1 || q.Limit > 100 || q.Offset < 0 || q.Offset > 10_000 {
+	if q.Limit < 1 || q.Limit > 100 || q.Offset < 0 || q.Offset > searchDepth {
 		return SearchResults{}, op.Invalidf("limit", "must be 1 to 100, and offset 0 to 10000")
 	}
 	ask := search.Query{Text: plain(q.Text), PublishedOnly: q.PublicOnly, Offset: q.Offset, Limit: q.Limit}
@@ -107,4 +114,15 @@ func (s store) telling(ctx context.Context, ids []string) ([]string, error) {
 		return nil, fmt.Errorf("read what hits tell: %w", err)
 	}
 	return collectStrings(rows)
+}
+
+// placeAt and readPlace are the cursor of a search: how many hits came before.
+func placeAt(n int) string { return "h" + strconv.FormatInt(int64(n), 36) }
+
+func readPlace(cursor string) (int, error) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(cursor, "h"), 36, 32)
+	if err != nil || n < 1 || cursor != placeAt(int(n)) {
+		return 0, op.Invalidf("cursor", "is not one of this list: start again without it")
+	}
+	return int(n), nil
 }

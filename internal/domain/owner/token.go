@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,16 +117,45 @@ func (d *Domain) IssueToken(ctx context.Context, in IssueTokenIn) (IssueTokenOut
 	return out, nil
 }
 
-// TokensOut lists tokens.
-type TokensOut struct {
-	Tokens []Token `json:"tokens"`
+// TokensIn asks for a page of tokens.
+type TokensIn struct {
+	Cursor string `json:"cursor,omitempty" jsonschema:"next of the page before"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 100, default 50"`
 }
 
-// Tokens lists all tokens, usable ones first, then the newest.
-func (d *Domain) Tokens(ctx context.Context, _ struct{}) (TokensOut, error) {
-	list, err := d.store().tokens(ctx)
-	return TokensOut{Tokens: list}, err
+// TokensOut is a page of tokens.
+type TokensOut struct {
+	Tokens []Token `json:"tokens"`
+	Next   string  `json:"next,omitempty" jsonschema:"cursor of the next page; absent on the last one"`
 }
+
+// Tokens pages through all tokens, usable ones first, then the newest.
+func (d *Domain) Tokens(ctx context.Context, in TokensIn) (TokensOut, error) {
+	in.Limit = cmp.Or(in.Limit, 50)
+	if in.Limit < 1 || in.Limit > 100 {
+		return TokensOut{}, op.Invalidf("limit", "must be 1 to 100")
+	}
+	list, err := d.store().tokens(ctx)
+	if err != nil {
+		return TokensOut{}, err
+	}
+	if in.Cursor != "" {
+		// After the token that the page before ended with: it may have moved down meanwhile, never away within 90 days.
+		last := slices.IndexFunc(list, func(t Token) bool { return t.ID == in.Cursor })
+		if last < 0 {
+			return TokensOut{}, op.Invalidf("cursor", "is not one of this list: start again without it")
+		}
+		list = list[last+1:]
+	}
+	out := TokensOut{Tokens: list}
+	if len(list) > in.Limit {
+		out.Tokens, out.Next = list[:in.Limit], list[in.Limit-1].ID
+	}
+	return out, nil
+}
+
+// AllTokens lists all tokens, in the same order.
+func (d *Domain) AllTokens(ctx context.Context) ([]Token, error) { return d.store().tokens(ctx) }
 
 // RevokeTokenIn names a token.
 type RevokeTokenIn struct {

@@ -46,7 +46,7 @@ func TestTokenOpensUntilItIsRevoked(t *testing.T) {
 			t.Errorf("revoking %s: %v", id, err)
 		}
 	}
-	list, err := d.Tokens(t.Context(), struct{}{})
+	list, err := d.Tokens(t.Context(), owner.TokensIn{})
 	if err != nil || len(list.Tokens) != 1 || list.Tokens[0].State != owner.TokenRevoked {
 		t.Errorf("%+v, %v", list, err)
 	}

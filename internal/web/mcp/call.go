@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -55,6 +56,9 @@ func check(t tool, arguments json.RawMessage) (map[string]json.RawMessage, error
 				return nil, op.Invalidf(name, "is missing; it is required")
 			}
 		}
+	}
+	if t.op.In.Properties[pieceLimit] != nil && fields[pieceLimit] == nil {
+		fields[pieceLimit] = json.RawMessage(strconv.Itoa(maxPiece))
 	}
 	var limit float64
 	if json.Unmarshal(fields["limit"], &limit) == nil && limit > maxLimit {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,7 +53,7 @@ func (s *Server) link(t tool, fields map[string]json.RawMessage) sdk.Content {
 // what is missing.
 func bound(answer json.RawMessage, limit int) (json.RawMessage, error) {
 	if len(answer) <= limit {
-		return answer, nil
+		return goesOn(answer)
 	}
 	d := json.NewDecoder(bytes.NewReader(answer))
 	d.UseNumber()
@@ -77,6 +78,21 @@ func bound(answer json.RawMessage, limit int) (json.RawMessage, error) {
 			return nil, fmt.Errorf("an answer of %d bytes cannot be shortened", len(out))
 		}
 	}
+}
+
+// goesOn says of a text that was read in part how to go on.
+func goesOn(answer json.RawMessage) (json.RawMessage, error) {
+	var part struct {
+		Next int `json:"body_next"`
+	}
+	if err := json.Unmarshal(answer, &part); err != nil || part.Next == 0 {
+		return answer, nil // no object, or no part
+	}
+	said, err := json.Marshal(fmt.Sprintf("The body goes on: call again with body_from %d for the next part.", part.Next))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(answer[:len(answer)-1], []byte(`,"`+truncated+`":`), said, []byte("}")), nil
 }
 
 type cutter struct {

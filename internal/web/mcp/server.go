@@ -61,7 +61,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	w.Header().Set("Cache-Control", "private, no-store")
 	one := s.serverFor(ctx, caller)
 	sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: bodyLimit,
@@ -69,8 +68,31 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		// It refuses every call that a proxy on this machine passes on; sameSite
 		// checks the base URL instead.
 		DisableLocalhostProtection: true,
-	}).ServeHTTP(w, r.WithContext(ctx))
+	}).ServeHTTP(&unkept{ResponseWriter: w}, r.WithContext(ctx))
 }
+
+// unkept lets nobody keep an answer, which is one token's; the SDK sets a
+// Cache-Control of its own that says less.
+type unkept struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *unkept) WriteHeader(status int) {
+	w.begun = true
+	w.Header().Set("Cache-Control", "private, no-store")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *unkept) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *unkept) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 const instructions = `This is the owner's Gatehouse: notes, published pages, and the tasks, events and webhooks behind them.
 Begin with tasks_health: it says in one call whether anything is stuck and what to do.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
@@ -12,6 +13,13 @@ import (
 
 // maxLimit is the most entries that one call may ask for.
 const maxLimit = 100
+
+// pieceLimit is the argument of what is read in pieces. Left out, a piece is as
+// long as fits into a result with what stands beside it.
+const (
+	pieceLimit = "body_limit"
+	maxPiece   = maxResult * 3 / 4
+)
 
 // planID is the argument that applies a plan.
 const planID = "plan_id"
@@ -49,6 +57,11 @@ func inputSchema(o op.Op) *jsonschema.Schema {
 		bounded := *limit
 		bounded.Minimum, bounded.Maximum = number(0), number(maxLimit)
 		in.Properties["limit"] = &bounded
+	}
+	if length, ok := in.Properties[pieceLimit]; ok {
+		bounded := *length
+		bounded.Description = fmt.Sprintf("at most so many bytes of JSON for the body; left out: %d", maxPiece)
+		in.Properties[pieceLimit] = &bounded
 	}
 	if o.Planned() {
 		in.Properties[planID] = &jsonschema.Schema{Type: "string", Description: "left out: nothing is done, and a plan is answered; a plan's id: that plan is applied"}

@@ -30,11 +30,10 @@ func (s *Section) Tokens(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Section) showTokens(w http.ResponseWriter, r *http.Request, status int, v tokensView) error {
-	list, err := s.owner.Tokens(r.Context(), struct{}{})
-	if err != nil {
+	var err error
+	if v.tokens, err = s.owner.AllTokens(r.Context()); err != nil {
 		return err
 	}
-	v.tokens = list.Tokens
 	if v.form == nil {
 		v.form = edge.Filled(url.Values{"classes": {string(op.Read)}, "days": {"90"}})
 	}
@@ -70,11 +69,11 @@ func (s *Section) IssueToken(w http.ResponseWriter, r *http.Request) error {
 // ConfirmRevoke asks before a token is ended: the program that uses it stops
 // at once, and nothing brings the secret back.
 func (s *Section) ConfirmRevoke(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.owner.Tokens(r.Context(), struct{}{})
+	list, err := s.owner.AllTokens(r.Context())
 	if err != nil {
 		return err
 	}
-	for _, t := range list.Tokens {
+	for _, t := range list {
 		if t.ID == chi.URLParam(r, "id") && t.State != owner.TokenRevoked {
 			return edge.Render(w, r, http.StatusOK, confirmRevoke(t))
 		}
