@@ -748,6 +748,7 @@ create table public.webhook_recoveries (
   finished_at timestamptz
 );
 create index webhook_recoveries_endpoint on public.webhook_recoveries (endpoint_id, created_at desc);
+
 -- events: none (figures of the last seven days, a row for each ten minutes; a periodic counts them anew and deletes old ones)
 -- counted_at: when the row was last counted; one counted before its ten minutes were over is counted again. No row: nobody
 -- looked then. waiting_*: the most that waited at any look; null when nobody looked in time.
@@ -764,3 +765,36 @@ create table public.throughput (
   waiting_events integer,
   waiting_tasks  integer
 );
+
+-- events: none (one row: which database this is, so that a copy is told by the difference; null: the role may not ask)
+create table public.instance (
+  one              boolean primary key default true check (one),
+  id               uuid not null default public.uuid_v7(),
+  system_id        bigint,
+  timeline         bigint,
+  database_oid     bigint not null,
+  events_oid       bigint not null,
+  created_at       timestamptz not null default clock_timestamp(),
+  backup_at        timestamptz,
+  backup_elsewhere boolean not null default false
+);
+
+-- events: none (the data directories whose programs serve this database; each start changes its nonce)
+create table public.instance_homes (
+  id         uuid primary key,
+  nonce      uuid not null,
+  started_at timestamptz not null default clock_timestamp()
+);
+
+-- events: none (while one is open, nothing is sent; until_seq: events up to it came with the copy, later ones happened here)
+create table public.holds (
+  id          uuid primary key default public.uuid_v7(),
+  reason      text not null,
+  until_seq   bigint not null,
+  sessions    integer not null default 0,
+  touched     integer not null default 0,
+  set_at      timestamptz not null default clock_timestamp(),
+  released_at timestamptz,
+  choice      text check (choice in ('send', 'drop'))
+);
+create unique index holds_open on public.holds ((true)) where released_at is null;

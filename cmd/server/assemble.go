@@ -14,6 +14,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
 	corpusjobs "github.com/gatehouse-hq/gatehouse/internal/domain/corpus/subscriber"
+	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
@@ -51,6 +52,7 @@ type app struct {
 	corpus   *corpus.Domain
 	tasks    *tasks.Domain
 	webhooks *webhooks.Domain
+	instance *instance.Domain
 
 	deliveries *webhookjobs.Handlers
 	metrics    *telemetry.Metrics
@@ -113,15 +115,17 @@ func (a *app) domains(bell *events.Bell) ([]domain.Module, error) {
 	rec := events.NewRecorder(types, bell)
 	a.owner = owner.New(a.pool, rec)
 	a.corpus = corpus.New(corpus.Deps{DB: a.pool, Recorder: rec, Engine: a.engine, Ring: bell.Ring})
-	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.webhookAlerts, a.databaseAlerts, a.egressAlerts}})
+	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.instanceAlerts, a.webhookAlerts, a.databaseAlerts, a.egressAlerts}})
 	if err := a.newWebhooks(rec); err != nil {
 		return nil, err
 	}
+	a.newInstance()
 	return []domain.Module{
 		a.owner.Module(),
 		a.corpus.Module(corpusjobs.New(a.corpus)),
 		a.tasks.Module(),
 		a.webhooks.Module(a.deliveries),
+		a.instance.Module(),
 	}, nil
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"syscall"
+	"strings"
 	"time"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/embedded"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
@@ -15,8 +15,7 @@ import (
 
 // Bounds that doctor and the panel share with the guide.
 const (
-	skewBound  = 500 * time.Millisecond
-	spaceBound = 1 << 30 // bytes; less than this and a busy day may fill the disk
+	skewBound = 500 * time.Millisecond
 )
 
 // examination is one line of doctor's report: what was found, or an error
@@ -46,7 +45,7 @@ func doctor(ctx context.Context, p *program, args []string) error {
 		}
 	}()
 	list := []examination{
-		{"disk", func(context.Context) (string, error) { return diskSpace(p.cfg.dataDir) }},
+		{"disk", func(context.Context) (string, error) { return diskSpace(p.cfg) }},
 		{"seal key", func(context.Context) (string, error) { return sealKey(p.cfg) }},
 		{"database", func(ctx context.Context) (found string, err error) {
 			if p.cfg.databaseURL == "" && !embedded.Exists(p.cfg.dataDir) {
@@ -62,6 +61,7 @@ func doctor(ctx context.Context, p *program, args []string) error {
 			return found, err
 		}},
 		{"schema", needs(&pool, schemaState)},
+		{"hold", needs(&pool, holdState)},
 		{"clock", needs(&pool, clockSkew)},
 		{"search", needs(&pool, func(ctx context.Context, pool *pg.DB) (string, error) {
 			engine, err := newEngine(p.cfg, pool)
@@ -143,19 +143,17 @@ func clockSkew(ctx context.Context, pool *pg.DB) (string, error) {
 	return fmt.Sprintf("within %s of the database", max(skew.Abs(), time.Millisecond)), nil
 }
 
-func diskSpace(dir string) (string, error) {
-	var fs syscall.Statfs_t
-	at := dir
-	for err := syscall.Statfs(at, &fs); err != nil; err = syscall.Statfs(at, &fs) {
-		if at == "/" {
-			return "", fmt.Errorf("cannot look at %s: %w", dir, err)
+func diskSpace(c config) (string, error) {
+	spaces, err := instance.New(instance.Deps{Disks: disks(c)}).Spaces()
+	if err != nil {
+		return "", err
+	}
+	texts := make([]string, len(spaces))
+	for i, s := range spaces {
+		if s.Low {
+			return "", fmt.Errorf("only %s; make room", s)
 		}
-		at = filepath.Dir(at)
+		texts[i] = s.String()
 	}
-	free := fs.Bavail * uint64(fs.Bsize)
-	text := fmt.Sprintf("%.1f GB free at %s", float64(free)/1e9, at)
-	if free < spaceBound {
-		return "", fmt.Errorf("only %s; make room", text)
-	}
-	return text, nil
+	return strings.Join(texts, ", "), nil
 }

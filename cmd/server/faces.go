@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
 	adminevents "github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	admininstance "github.com/gatehouse-hq/gatehouse/internal/web/admin/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
@@ -50,6 +51,7 @@ func (a *app) faces() (http.Handler, error) {
 			Events:   adminevents.New(a.tasks, admin.LivePath),
 			Webhooks: adminwebhooks.New(a.webhooks, plans, admin.LivePath),
 			Settings: settings.New(a.owner, gate),
+			Instance: admininstance.New(a.instance, a.owner, admin.LivePath),
 			Live:     hub,
 			Notes:    notes.New(a.corpus, a.tasks, plans, e),
 		}),

@@ -32,6 +32,9 @@ func serve(ctx context.Context, p *program, args []string) (err error) {
 		return err
 	}
 	defer func() { err = orFirst(err, a.close()) }()
+	if err := a.recognise(ctx, ""); err != nil {
+		return err
+	}
 	// Work outlives the signal by its grace: cancelling hard stops it in the middle.
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()

@@ -56,6 +56,9 @@ func (d *Domain) CatchUp(ctx context.Context, raw json.RawMessage) error {
 	if a.Step < 10 {
 		n = 1 << a.Step
 	}
+	if off, err := held(ctx, d.DB); err != nil || off {
+		return orPutOff(err)
+	}
 	return pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
 		r, err := read(ctx, tx, a.EndpointID, "for share of e")
 		if err != nil {

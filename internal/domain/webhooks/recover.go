@@ -123,6 +123,9 @@ func (d *Domain) startRecovery(ctx context.Context, in RecoverIn, out RecoverOut
 		if in.CountOnly || len(list) == 0 {
 			return nil
 		}
+		if err := unlessHeld(ctx, tx); err != nil {
+			return err
+		}
 		err = tx.QueryRow(ctx, `
 insert into public.webhook_recoveries (endpoint_id, since, until, which, actor, total) values ($1::uuid, $2, $3, $4, $5, $6) returning id::text`,
 			r.ID, in.Since, in.Until, in.Which, pg.CauseFrom(ctx).Actor, out.Count.N).Scan(&out.RecoveryID)
@@ -191,6 +194,9 @@ func (d *Domain) RunRecovery(ctx context.Context, raw json.RawMessage) error {
 	var a recoverArgs
 	if err := json.Unmarshal(raw, &a); err != nil || !pg.ValidUUID(a.RecoveryID) {
 		return jobs.Discard(errors.New("the arguments name no recovery"))
+	}
+	if off, err := held(ctx, d.DB); err != nil || off {
+		return orPutOff(err)
 	}
 	for ctx.Err() == nil {
 		var over, full bool

@@ -43,6 +43,9 @@ func (d *Domain) Redeliver(ctx context.Context, in RedeliverIn) (RedeliverOut, e
 		}
 	}
 	err := pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
+		if err := unlessHeld(ctx, tx); err != nil {
+			return err
+		}
 		r, err := d.sendable(ctx, tx, in.EndpointID)
 		if err != nil {
 			return err

@@ -29,6 +29,9 @@ func (d *Domain) SendTest(ctx context.Context, in TestIn) (TestOut, error) {
 	var out TestOut
 	var job jobs.ID
 	err := pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
+		if err := unlessHeld(ctx, tx); err != nil {
+			return err
+		}
 		r, err := d.live(ctx, tx, Ref{ID: in.ID}, "for share of e")
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -34,26 +33,21 @@ type Plan struct {
 // Migrate brings the database at url to the plan's newest version. Each step
 // is one transaction with its stamp: killed at any point, the database is as
 // before or one step further, and the next start goes on.
-func Migrate(ctx context.Context, url string, p Plan) (err error) {
+func Migrate(ctx context.Context, url string, p Plan) error {
 	steps, err := readSteps(p.Steps)
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return unreached(err)
-	}
-	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		err = errors.Join(notAllowed(err, conn.Config()), conn.Close(end)) // closing also frees the lock
-	}()
-	if err := recentEnough(conn.PgConn()); err != nil {
-		return err
-	}
-	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
-		return fmt.Errorf("wait for the migration lock: %w", err)
-	}
+	return Exclusively(ctx, url, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := climb(ctx, conn, p.Current, steps); err != nil || p.Then == nil {
+			return err
+		}
+		return p.Then(ctx, url)
+	})
+}
+
+// climb takes the steps that are missing. The caller holds the lock.
+func climb(ctx context.Context, conn *pgx.Conn, current string, steps []step) error {
 	version, err := schemaVersion(ctx, conn)
 	if err != nil {
 		return err
@@ -63,7 +57,7 @@ func Migrate(ctx context.Context, url string, p Plan) (err error) {
 	case version > newest:
 		return fmt.Errorf("%w: it holds version %d and this program knows %d; start the newer program, or restore a backup made before the upgrade", ErrNewerSchema, version, newest)
 	case version == 0:
-		if err := apply(ctx, conn, p.Current, newest); err != nil {
+		if err := apply(ctx, conn, current, newest); err != nil {
 			return fmt.Errorf("create schema: %w", err)
 		}
 	default:
@@ -75,9 +69,6 @@ func Migrate(ctx context.Context, url string, p Plan) (err error) {
 				return fmt.Errorf("migrate to version %d (%s): %w", s.version, s.name, err)
 			}
 		}
-	}
-	if p.Then != nil {
-		return p.Then(ctx, url)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
+	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	domain "github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks/taskstest"
@@ -24,6 +25,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search/postgres"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	instancepage "github.com/gatehouse-hq/gatehouse/internal/web/admin/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
@@ -62,6 +64,7 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 			Events:   events.New(d, admin.LivePath),
 			Webhooks: webhooks.New(newHooks(t, db, rec, q), plans, admin.LivePath),
 			Settings: settings.New(o, h.Gate),
+			Instance: instancepage.New(instance.New(instance.Deps{DB: db, DataDir: t.TempDir(), Disks: []instance.Disk{{Name: "data directory", Path: t.TempDir()}}}), o, admin.LivePath),
 			Notes:    notes.New(corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: postgres.New(db), Ring: func() {}}), d, plans, h.Edge),
 			Live:     hub,
 		})(r)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/events"
+	"github.com/gatehouse-hq/gatehouse/internal/web/admin/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/overview"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/periodic"
@@ -26,6 +27,7 @@ type Sections struct {
 	Events   *events.Section
 	Webhooks *webhooks.Section
 	Settings *settings.Section
+	Instance *instance.Section
 	Notes    *notes.Section
 
 	// Live is the event stream that open pages listen to; nil for none.
@@ -91,8 +93,19 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 		r.get("/settings/tokens/{id}/revoke", s.Settings.ConfirmRevoke)
 		r.post("/settings/tokens/{id}/revoke", s.Settings.RevokeToken)
 
+		instanceRoutes(r, s.Instance)
+
 		s.Notes.Routes(router)
 	}
+}
+
+func instanceRoutes(r routes, s *instance.Section) {
+	r.get("/instance", s.Page)
+	r.get("/instance/hold", s.AskHold)
+	r.post("/instance/hold", s.Hold)
+	r.get("/instance/drop", s.AskDrop)
+	r.post("/instance/release", s.Release)
+	r.post("/instance/backups", s.Remind)
 }
 
 func webhookRoutes(r routes, s *webhooks.Section) {
@@ -124,7 +137,7 @@ func webhookRoutes(r routes, s *webhooks.Section) {
 func Messages() map[string]edge.Message {
 	all := map[string]edge.Message{}
 	for _, section := range []map[string]edge.Message{
-		tasks.Messages(), periodic.Messages(), events.Messages(), webhooks.Messages(), settings.Messages(), notes.Messages(),
+		tasks.Messages(), periodic.Messages(), events.Messages(), webhooks.Messages(), settings.Messages(), instance.Messages(), notes.Messages(),
 	} {
 		maps.Copy(all, section)
 	}

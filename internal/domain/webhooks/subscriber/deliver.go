@@ -16,6 +16,7 @@ import (
 var (
 	errDeleted    = errors.New("the endpoint was deleted")
 	errNoDelivery = errors.New("there is no such delivery any more")
+	errTestHeld   = errors.New("sends are on hold, and a test is never sent later")
 )
 
 // delivery is one run of a delivery's task.
@@ -62,6 +63,9 @@ func (d *delivery) look(ctx context.Context) (s standing, r *receiver, over bool
 	if err != nil {
 		return s, nil, false, err
 	}
+	if s.held && d.args.TriggerOf() == webhooks.Test {
+		return s, nil, true, d.unsendable(ctx, jobs.Discard(errTestHeld))
+	}
 	if over, err = d.due(s); over || err != nil {
 		return s, nil, true, err
 	}
@@ -88,10 +92,14 @@ func (d *delivery) due(s standing) (over bool, err error) {
 		return true, nil
 	case s.state == webhooks.Delivered && d.args.RequestedAt != nil && s.settledAt != nil && s.settledAt.After(*d.args.RequestedAt):
 		return true, nil // sent since it was asked for: this run is a repetition
+	case s.givenUp != nil && d.args.RequestedAt != nil && d.args.RequestedAt.Before(*s.givenUp):
+		return true, nil
 	case d.args.TriggerOf() == webhooks.Test:
 		return false, nil // also to an endpoint that is off
 	case s.state == webhooks.Parked || s.state == webhooks.Dropped && !asked || !s.enabled:
 		return true, nil
+	case s.held:
+		return true, webhooks.PutOff()
 	}
 	return false, nil
 }

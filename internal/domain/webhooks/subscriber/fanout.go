@@ -52,9 +52,13 @@ func (h *Handlers) FanOut(ctx context.Context, es []events.Event) error {
 			split = true
 			return h.split(ctx, tx, es)
 		}
+		given, err := webhooks.GivenUp(ctx, tx)
+		if err != nil {
+			return err
+		}
 		for len(matches) > 0 {
 			n := min(len(matches), insertStep)
-			if err := h.owe(ctx, tx, matches[:n], depths); err != nil {
+			if err := h.owe(ctx, tx, matches[:n], depths, given); err != nil {
 				return err
 			}
 			matches = matches[n:]
@@ -177,20 +181,25 @@ func mayHear(t target, e events.Event) (bool, error) {
 	return !t.embed, nil
 }
 
-// owe inserts deliveries, and tasks for those it really inserted and that may be sent.
-func (h *Handlers) owe(ctx context.Context, tx pg.Tx, list []due, depths map[string]time.Duration) error {
+// owe inserts deliveries, and tasks for those it really inserted and that may be sent. Events up to the number given were
+// given up when a hold ended.
+func (h *Handlers) owe(ctx context.Context, tx pg.Tx, list []due, depths map[string]time.Duration, given int64) error {
 	endpoints, ids, states := make([]string, len(list)), make([]string, len(list)), make([]string, len(list))
 	byKey := make(map[pair]due, len(list))
 	for i, d := range list {
 		endpoints[i], ids[i], states[i] = d.target.id, d.event.ID, string(webhooks.Waiting)
-		if !d.target.enabled {
+		switch {
+		case d.event.Seq <= given:
+			states[i] = string(webhooks.Dropped)
+		case !d.target.enabled:
 			states[i] = string(webhooks.Parked)
 		}
 		byKey[pair{d.target.id, d.event.ID}] = d
 	}
 	rows, err := tx.Query(ctx, `
-insert into public.webhook_deliveries (endpoint_id, event_id, state)
-select * from unnest($1::uuid[], $2::uuid[], $3::text[]) on conflict do nothing
+insert into public.webhook_deliveries (endpoint_id, event_id, state, settled_at)
+select endpoint_id, event_id, state, case when state = 'dropped' then clock_timestamp() end
+from unnest($1::uuid[], $2::uuid[], $3::text[]) d (endpoint_id, event_id, state) on conflict do nothing
 returning endpoint_id::text, event_id::text`, endpoints, ids, states)
 	if err != nil {
 		return fmt.Errorf("insert deliveries: %w", err)
@@ -203,7 +212,7 @@ returning endpoint_id::text, event_id::text`, endpoints, ids, states)
 	inserts := make([]jobs.Insert, 0, len(inserted))
 	for _, row := range inserted {
 		d := byKey[pair{row.Endpoint, row.Event}]
-		if !d.target.enabled {
+		if !d.target.enabled || d.event.Seq <= given {
 			continue
 		}
 		created[d.target.id]++

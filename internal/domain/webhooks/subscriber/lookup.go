@@ -25,6 +25,8 @@ type standing struct {
 	version   int64
 	failing   bool
 	notBefore time.Duration // from now; ≤ 0 if not set
+	held      bool          // nothing may be sent at present
+	givenUp   *time.Time    // what was asked for before was given up when a hold ended
 	at        time.Time     // when it was asked
 }
 
@@ -38,7 +40,8 @@ func lookup(db *pg.DB) *group[pair, standing] {
 		}
 		rows, err := db.Query(ctx, `
 select d.state, d.settled_at, e.deleted_at is null, e.enabled, e.version, s.failing_since is not null,
-  coalesce(extract(epoch from s.not_before - clock_timestamp()), 0)::float8
+  coalesce(extract(epoch from s.not_before - clock_timestamp()), 0)::float8,
+  exists (select from public.holds where released_at is null), (select max(set_at) from public.holds where choice = 'drop')
 from unnest($1::uuid[], $2::uuid[]) with ordinality a (endpoint_id, event_id, n)
 left join public.webhook_deliveries d on d.endpoint_id = a.endpoint_id and d.event_id = a.event_id
 left join public.webhook_endpoints e on e.id = a.endpoint_id
@@ -63,7 +66,7 @@ func scanStanding(row pgx.CollectableRow) (s standing, err error) {
 	var live, enabled, failing *bool
 	var version *int64
 	var wait float64
-	if err := row.Scan(&state, &s.settledAt, &live, &enabled, &version, &failing, &wait); err != nil {
+	if err := row.Scan(&state, &s.settledAt, &live, &enabled, &version, &failing, &wait, &s.held, &s.givenUp); err != nil {
 		return s, err
 	}
 	if state != nil {
