@@ -47,12 +47,15 @@ func checkMachine(c *checkout) (int, []finding, error) {
 func machineWords(root string) []string {
 	var words []string
 	if at, err := filepath.Abs(root); err == nil {
-		words = append(words, at)
-		if top := strings.Split(at, string(filepath.Separator)); len(top) > 2 && !slices.Contains(systemFolders, top[1]) {
-			words = append(words, "/"+top[1]+"/")
+		// A checkout at /src says nothing about anybody.
+		if top := strings.Split(at, "/"); len(top) > 2 {
+			words = append(words, at)
+			if !slices.Contains(systemFolders, top[1]) {
+				words = append(words, "/"+top[1]+"/")
+			}
 		}
 	}
-	if home, err := os.UserHomeDir(); err == nil {
+	if home, err := os.UserHomeDir(); err == nil && (home == "/root" || strings.HasPrefix(home, "/home/") || strings.HasPrefix(home, "/Users/")) {
 		words = append(words, home+"/")
 	}
 	for _, ask := range [][]string{{"go", "env", "GOPROXY"}, {"npm", "config", "get", "registry"}} {
@@ -66,8 +69,8 @@ func machineWords(root string) []string {
 			}
 		}
 	}
-	if name, err := os.Hostname(); err == nil && len(name) >= 8 {
-		words = append(words, name) // shorter ones are words of the language
+	if name, err := os.Hostname(); err == nil && len(name) >= 8 && strings.ContainsAny(name, "0123456789-.") {
+		words = append(words, name) // others are words of the language, such as localhost
 	}
 	return words
 }
