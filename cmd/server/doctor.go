@@ -49,7 +49,7 @@ func doctor(ctx context.Context, p *program, args []string) error {
 		{"seal key", func(context.Context) (string, error) { return sealKey(p.cfg) }},
 		{"database", func(ctx context.Context) (found string, err error) {
 			if p.cfg.databaseURL == "" && !embedded.Exists(p.cfg.dataDir) {
-				return "none yet; the first start makes a private one in " + p.cfg.dataDir, nil
+				return "none yet; the first start makes a private one in " + p.cfg.dataDir, mayBeWritten(p.cfg.dataDir)
 			}
 			if db, err = openDatabase(ctx, p.cfg, p.errOut); err != nil {
 				return "", err

@@ -25,6 +25,19 @@ func loadSealer(c config) (*seal.Sealer, error) {
 	return s, err
 }
 
+// mayBeWritten asks, without writing, whether the first start may make dir.
+func mayBeWritten(dir string) error {
+	const write = 2 // W_OK of access(2)
+	at := dir
+	for at != "/" && errors.Is(syscall.Access(at, 0), fs.ErrNotExist) {
+		at = filepath.Dir(at)
+	}
+	if err := syscall.Access(at, write); err != nil {
+		return fmt.Errorf("the data directory %s may not be written by this user: set GATEHOUSE_DATA_DIR to another place, or change its owner", dir)
+	}
+	return nil
+}
+
 // sealKey looks at the key without making one: that is for the first start.
 func sealKey(c config) (string, error) {
 	if c.sealKey == "" {
