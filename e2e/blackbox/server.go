@@ -128,10 +128,14 @@ func (s *Server) Said(text string) error {
 func (s *Server) Ended(most time.Duration) (code int, err error) {
 	select {
 	case <-s.gone:
-		return s.cmd.ProcessState.ExitCode(), nil
-	case <-time.After(most):
-		return 0, fmt.Errorf("the process has not ended within %s", most)
+	default:
+		select {
+		case <-s.gone:
+		case <-time.After(most):
+			return 0, fmt.Errorf("the process has not ended within %s", most)
+		}
 	}
+	return s.cmd.ProcessState.ExitCode(), nil
 }
 
 // Tell sends sig and does not wait.

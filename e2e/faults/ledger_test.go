@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -184,22 +185,29 @@ func (w *world) compareSearch() {
 		}
 		asked++
 		want := e.published && !e.deleted
-		if got := w.finds(e.word); got != want {
+		got, err := w.finds(e.word)
+		w.must(err)
+		if got != want {
 			w.Errorf("a visitor finds %s (published %v, deleted %v): %v", e.word, e.published, e.deleted, got)
 		}
 	}
 }
 
 // finds asks the first server's public search for a word.
-func (w *world) finds(word string) bool {
-	w.Helper()
-	res, err := http.Get(w.servers[0].URL + "/search?q=" + url.QueryEscape(word))
-	w.must(err)
+func (w *world) finds(word string) (bool, error) {
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.servers[0].URL+"/search?q="+url.QueryEscape(word), nil)
+	if err != nil {
+		return false, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false, err
+	}
 	defer func() { _ = res.Body.Close() }()
-	page := readAll(w.T, res)
-	if res.StatusCode != http.StatusOK {
-		w.Errorf("search answers %s", res.Status)
+	page, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("search answers %s", res.Status)
 	}
 	// The page repeats the question; a hit links to its note.
-	return strings.Contains(page, `href="/wiki/note-`)
+	return strings.Contains(string(page), `href="/wiki/note-`), err
 }

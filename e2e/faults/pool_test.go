@@ -14,7 +14,7 @@ import (
 // foreign session: visitors still read, and when it lets go all goes on.
 func TestWorkersAtALockLeaveVisitorsTheirReserve(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, setup{servers: 1, hooks: 2, env: []string{"GATEHOUSE_POOL_SIZE=30"}})
+	w := newWorld(t, setup{servers: 1, hooks: 2, env: []string{"GATEHOUSE_POOL_SIZE=36"}})
 	w.published("Read me")
 	w.settled()
 	w.load(4, 8)
@@ -36,13 +36,13 @@ func TestWorkersAtALockLeaveVisitorsTheirReserve(t *testing.T) {
 // all is as before.
 func TestPoolExhaustedByRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, setup{servers: 1, hooks: 1, env: []string{"GATEHOUSE_POOL_SIZE=30"}})
+	w := newWorld(t, setup{servers: 1, hooks: 1, env: []string{"GATEHOUSE_POOL_SIZE=36"}})
 	w.published("Read me")
 	f := w.hold("notes", "exclusive")
 	var crowd sync.WaitGroup
 	var mu sync.Mutex
 	answers := map[string]int{}
-	for n := range 60 {
+	for n := range 45 {
 		crowd.Go(func() {
 			err := w.owner.Call(t.Context(), w.servers[0], "corpus.create", map[string]any{"genre": "wiki", "title": fmt.Sprintf("Crowd %d", n)}, nil)
 			what := "saved"

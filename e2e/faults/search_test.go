@@ -40,11 +40,17 @@ func TestSearchEngineInTrouble(t *testing.T) {
 	w.finish()
 
 	engine.Wipe()
+	// Young notes do not count as missing: their own tasks may be on the way.
+	_, err := w.pool.Exec(t.Context(), `update notes set updated_at = updated_at - interval '1 hour', deleted_at = deleted_at - interval '1 hour'`)
+	w.must(err)
 	w.call("tasks.run_periodic", map[string]any{"name": "corpus.verify"})
 	w.must(blackbox.Eventually(t.Context(), 60*time.Second, func() error {
 		for _, e := range w.book.entries {
-			if e.published && !e.deleted && !e.doubt && !w.finds(e.word) {
-				return fmt.Errorf("%s is not found after the engine was wiped", e.word)
+			if !e.published || e.deleted || e.doubt {
+				continue
+			}
+			if found, err := w.finds(e.word); err != nil || !found {
+				return fmt.Errorf("%s is not found after the engine was wiped: %v", e.word, err)
 			}
 		}
 		return nil

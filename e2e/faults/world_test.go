@@ -2,9 +2,11 @@ package faults
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,11 +173,11 @@ type writer struct {
 	n      int
 	random *rand.Rand
 	mine   []*entry
-	words  int
 }
 
 // book is the first ledger: what was acknowledged.
 type book struct {
+	words        atomic.Int64 // no two writes are of the same word
 	acknowledged atomic.Int64
 	refused      atomic.Int64
 	lastError    atomic.Value
@@ -195,6 +197,15 @@ type entry struct {
 }
 
 func newBook() *book { return &book{} }
+
+// newWord returns a word that is like no other: search engines forgive typing slips.
+func (b *book) newWord() string {
+	sum := sha256.Sum256(strconv.AppendInt(nil, b.words.Add(1), 10))
+	for i := range sum {
+		sum[i] = 'a' + sum[i]%26
+	}
+	return string(sum[:14])
+}
 
 func (wr *writer) run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -219,8 +230,7 @@ func (wr *writer) run(ctx context.Context) {
 // write does one thing. After an error nobody can say whether it happened.
 func (wr *writer) write(ctx context.Context) error {
 	w, s := wr.w, wr.w.servers[wr.random.IntN(len(wr.w.servers))]
-	wr.words++
-	word := fmt.Sprintf("word%dof%d", wr.words, wr.n)
+	word := w.book.newWord()
 	what := wr.random.IntN(10)
 	if what < 5 || len(wr.mine) == 0 {
 		e := &entry{published: wr.random.IntN(3) > 0, word: word, writes: 1}

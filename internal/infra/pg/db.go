@@ -35,6 +35,10 @@ type Options struct {
 	Application string
 }
 
+// lockTimeout is how long a statement of the pool waits for a lock. Our own transactions are over long before; one that
+// somebody left open in a terminal would otherwise take connection after connection, and the visitors' reserve at last.
+const lockTimeout = "8s"
+
 // Open connects a pool to url and proves it with one round trip. The
 // statement cache is on; "cached plan" errors after a migration by a newer
 // process are retried once by InTx (field case F57).
@@ -52,7 +56,14 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	cfg.MaxConnIdleTime = 5 * time.Minute
-	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { return recentEnough(conn.PgConn()) }
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if err := recentEnough(conn.PgConn()); err != nil {
+			return err
+		}
+		// A statement of its own and not a start-up parameter: poolers refuse those they do not know.
+		_, err := conn.Exec(ctx, "set lock_timeout = '"+lockTimeout+"'")
+		return err
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", scrub(err))

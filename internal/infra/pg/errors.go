@@ -55,7 +55,8 @@ func Unavailable(err error) bool {
 		return true
 	}
 	s := State(err)
-	return strings.HasPrefix(s, "08") || strings.HasPrefix(s, "53") || strings.HasPrefix(s, "57P") || pgconn.SafeToRetry(err)
+	const lockNotAvailable = "55P03" // within the pool's lock_timeout
+	return s == lockNotAvailable || strings.HasPrefix(s, "08") || strings.HasPrefix(s, "53") || strings.HasPrefix(s, "57P") || pgconn.SafeToRetry(err)
 }
 
 func isStalePlan(err error) bool {
