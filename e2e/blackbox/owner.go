@@ -58,14 +58,17 @@ type Refused struct {
 
 func (e *Refused) Error() string { return fmt.Sprintf("%s: %d: %s", e.Operation, e.Status, e.Answer) }
 
-// Post sends a form as a browser does and answers with status and page.
+// Post sends a form as a browser does and answers with status and page; a
+// redirection is not followed.
 func (o *Owner) Post(ctx context.Context, s *Server, path string, form url.Values) (status int, page string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return 0, "", err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := o.http.Do(req)
+	once := *o.http
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := once.Do(req)
 	if err != nil {
 		return 0, "", err
 	}

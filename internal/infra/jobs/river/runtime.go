@@ -35,6 +35,7 @@ type Runtime struct {
 	announce *announcer
 	presence *presence
 	waiters  *waiters
+	roster   roster
 	counts   *countCache
 
 	mu      sync.Mutex

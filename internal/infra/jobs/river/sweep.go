@@ -36,6 +36,7 @@ func (rt *Runtime) sweep(ctx context.Context) {
 			rt.log.Warn("took over the running jobs of a dead process", "process", id, "jobs", n)
 		}
 	}
+	rt.findLost(ctx)
 	rt.forgetProcesses(ctx)
 }
 
@@ -57,7 +58,7 @@ func (rt *Runtime) deadOwners(ctx context.Context) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// orphan is a running job of a dead process.
+// orphan is a running job that nobody runs.
 type orphan struct {
 	id        int64
 	kind      string
@@ -73,14 +74,14 @@ func (rt *Runtime) takeOver(ctx context.Context, owner string) (n int, err error
 		if err != nil || !dead {
 			return err
 		}
-		found, err := orphans(ctx, tx, owner)
+		found, err := held(ctx, tx, owner, 0)
 		if err != nil {
 			return err
 		}
 		b := &pgx.Batch{}
 		var queues []string
 		for _, o := range found {
-			if err := rt.rescue(b, o, owner); err != nil {
+			if err := rt.rescue(b, o, owner, "the process ended during this attempt"); err != nil {
 				return err
 			}
 			queues = append(queues, o.queue)
@@ -118,10 +119,12 @@ for update skip locked`, owner, deadAfter.Seconds()).Scan(&key)
 	return free, err
 }
 
-func orphans(ctx context.Context, tx pg.Tx, owner string) ([]orphan, error) {
+// held lists the jobs that owner claimed at least so long ago and that count as running.
+func held(ctx context.Context, tx pg.Tx, owner string, since time.Duration) ([]orphan, error) {
 	rows, err := tx.Query(ctx, `
 select id, kind, queue, attempt, coalesce(attempted_at, created_at), metadata from river.river_job
-where state = 'running' and attempted_by[array_upper(attempted_by, 1)] = $1 order by id for update skip locked`, owner)
+where state = 'running' and attempted_by[array_upper(attempted_by, 1)] = $1
+  and coalesce(attempted_at, created_at) <= clock_timestamp() - make_interval(secs => $2) order by id for update skip locked`, owner, since.Seconds())
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +138,7 @@ where state = 'running' and attempted_by[array_upper(attempted_by, 1)] = $1 orde
 }
 
 // rescue decides what becomes of one orphan and queues the write.
-func (rt *Runtime) rescue(b *pgx.Batch, o orphan, owner string) error {
-	const text = "the process ended during this attempt"
+func (rt *Runtime) rescue(b *pgx.Batch, o orphan, owner, text string) error {
 	kind, known := rt.kinds[o.kind]
 	state, attempt, wait, outcome := "available", o.attempt, time.Duration(0), outCrashed
 	switch {

@@ -73,6 +73,8 @@ type run struct {
 }
 
 func (w *worker) Work(ctx context.Context, job *riverqueue.Job[args]) error {
+	w.rt.roster.begin(job.ID)
+	defer w.rt.roster.end(job.ID)
 	r := &run{w: w, job: job, meta: readMeta(job.Metadata), started: time.Now()}
 	err := r.handle(ctx)
 	return r.settle(ctx, err)
