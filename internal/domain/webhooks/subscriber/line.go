@@ -399,20 +399,22 @@ func (l *line) later(ctx context.Context, base time.Duration) error {
 	return jobs.Snooze(max(base/2, 20*time.Millisecond) + time.Duration(rand.Int64N(int64(window))))
 }
 
-// spread is over which time a backlog comes back: somewhat less than it is predicted to take, because the pace may be
-// less than it seemed, and an idle receiver is worse than one more snooze.
-func spread(drain time.Duration) time.Duration {
+// spread is over which time a backlog of n comes back: somewhat less than it is predicted to take, because the pace may be
+// less than it seemed, and an idle receiver is worse than one more snooze. The pace may also be one of a bad moment that has
+// passed, and whoever put a delivery off may be gone: it comes within 45 s, unless there are more than 4,500, which would
+// be over a hundred snoozes a second.
+func spread(n int, drain time.Duration) time.Duration {
 	if drain <= 20*time.Second {
 		return drain * 7 / 10
 	}
-	return max(14*time.Second, drain/2)
+	return min(max(14*time.Second, drain/2), max(45*time.Second, time.Duration(n)*10*time.Millisecond))
 }
 
-// drain is how long the endpoint's backlog will take.
-func (l *line) drain(ctx context.Context) time.Duration {
+// drain is how many deliveries the endpoint's backlog has, and how long it will take.
+func (l *line) drain(ctx context.Context) (n int, took time.Duration) {
 	l.mu.Lock()
 	per, fresh := l.per(), time.Since(l.backlogAt) < time.Second
-	n := l.backlog
+	n = l.backlog
 	if !fresh {
 		l.backlogAt = time.Now() // one asks; the others use the old figure meanwhile
 	}
@@ -425,7 +427,7 @@ func (l *line) drain(ctx context.Context) time.Duration {
 			l.mu.Unlock()
 		}
 	}
-	return time.Duration(n) * max(per, time.Millisecond)
+	return n, time.Duration(n) * max(per, time.Millisecond)
 }
 
 // after records what an answer means for those behind: called with the turn, so that the next one knows.

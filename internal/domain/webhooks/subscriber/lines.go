@@ -107,8 +107,8 @@ func (l *line) deep(ctx context.Context) time.Duration {
 	if !full {
 		return 0
 	}
-	if d := l.drain(ctx); d > deepWorth {
-		return spread(d)
+	if n, d := l.drain(ctx); d > deepWorth {
+		return spread(n, d)
 	}
 	return 0
 }
