@@ -2,11 +2,14 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/gatehouse-hq/gatehouse/e2e/blackbox"
 	"github.com/gatehouse-hq/gatehouse/mock-stack/sink"
@@ -86,7 +89,40 @@ func TestRandomFaults(t *testing.T) {
 	}
 	w.heal()
 	w.more(20)
+	w.stop()
+	w.clickRetry()
 	w.finish()
+}
+
+// clickRetry is the owner who sees deliveries that failed twice and would be
+// tried again in five minutes: one click, and the rest of their receiver's
+// follow.
+func (w *world) clickRetry() {
+	w.Helper()
+	w.must(blackbox.Eventually(w.Context(), 60*time.Second, func() error {
+		rows, err := w.pool.Query(w.Context(), `select id, state::text, attempt from river.river_job
+			where kind = 'webhook.deliver' and state = 'retryable' and scheduled_at > clock_timestamp() + interval '15 seconds'`)
+		if err != nil {
+			return err
+		}
+		type task struct {
+			ID      int64
+			State   string
+			Attempt int
+		}
+		late, err := pgx.CollectRows(rows, pgx.RowToStructByPos[task])
+		if err != nil || len(late) == 0 {
+			return err
+		}
+		for _, l := range late {
+			in := map[string]any{"id": l.ID, "expected_state": l.State, "expected_attempt": l.Attempt}
+			if err := w.owner.Call(w.Context(), w.servers[0], "tasks.retry", in, nil); err != nil {
+				return err
+			}
+			w.Logf("the owner retries task %d", l.ID)
+		}
+		return errors.New("just retried")
+	}))
 }
 
 // heal starts servers again that gave up because they were started while the
