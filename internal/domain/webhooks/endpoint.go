@@ -86,6 +86,7 @@ type Endpoint struct {
 	Parked       Count      `json:"parked"`
 	Failed       Count      `json:"failed"`
 	Keys         []Key      `json:"keys"`
+	KeyLost      bool       `json:"key_lost" jsonschema:"its secrets are sealed under another key than this process has: its deliveries wait for one that has it"`
 	Version      int64      `json:"version"`
 	CreatedAt    time.Time  `json:"created_at"`
 	UpdatedAt    time.Time  `json:"updated_at"`

@@ -203,7 +203,7 @@ func TestLostKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Sealer = sealer
-	if list, err := d.List(t.Context(), webhooks.ListIn{}); err != nil || len(list.Endpoints) != 1 {
+	if list, err := d.List(t.Context(), webhooks.ListIn{}); err != nil || len(list.Endpoints) != 1 || !list.Endpoints[0].KeyLost {
 		t.Errorf("list %+v, %v", list, err)
 	}
 	alerts, err := d.Alerts(t.Context())

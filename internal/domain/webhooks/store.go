@@ -130,7 +130,7 @@ func (d *Domain) show(ctx context.Context, q pg.Querier, rows ...row) ([]Endpoin
 			ID: r.ID, Description: r.Description, URL: egress.Redact(r.URL), EventTypes: r.EventTypes, HeaderNames: r.HeaderNames,
 			Scheme: r.Scheme, MaxPerSecond: r.MaxPerSecond, DisabledAt: r.DisabledAt, FailingSince: r.FailingSince, NotBefore: r.NotBefore,
 			Waiting: countOf(open[r.ID][Waiting]), Parked: countOf(open[r.ID][Parked]), Failed: countOf(open[r.ID][Failed]),
-			Keys: shown(secrets.Keys, r.now), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Deleted: r.DeletedAt != nil,
+			Keys: shown(secrets.Keys, r.now), KeyLost: lost != nil, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Deleted: r.DeletedAt != nil,
 		}
 		e.Status, e.Reason = statusOf(r.Enabled, r.Reason, r.FailingSince)
 		if e.Status == Failing {

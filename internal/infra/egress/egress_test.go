@@ -66,6 +66,7 @@ func port(t *testing.T, server *httptest.Server) string {
 	return port
 }
 
+// Field case F13: every spelling of an inner address, and not one packet.
 func TestLoopbackIsRefusedInEverySpellingAndNothingArrives(t *testing.T) {
 	t.Parallel()
 	server, hits := receiver(t, ok)
@@ -85,6 +86,7 @@ func TestLoopbackIsRefusedInEverySpellingAndNothingArrives(t *testing.T) {
 	}
 }
 
+// Field case F13: a refusal is no way to scan ports.
 func TestRefusalDoesNotTellOpenPortsFromClosed(t *testing.T) {
 	t.Parallel()
 	server, _ := receiver(t, ok)
@@ -101,6 +103,7 @@ func TestRefusalDoesNotTellOpenPortsFromClosed(t *testing.T) {
 	}
 }
 
+// Field case F13: a name that answers with a public address first and an inner one later.
 func TestANameThatChangesItsAnswerIsRefusedAtTheDial(t *testing.T) {
 	t.Parallel()
 	server, hits := receiver(t, ok)
@@ -117,6 +120,7 @@ func TestANameThatChangesItsAnswerIsRefusedAtTheDial(t *testing.T) {
 	}
 }
 
+// Field case F13: a name with a public and a private answer.
 func TestOfTwoAnswersOnlyTheAllowedOneIsDialled(t *testing.T) {
 	t.Parallel()
 	server, hits := receiver(t, ok)
@@ -181,6 +185,7 @@ func TestRedirectsAreAnswersAndCookiesAreForgotten(t *testing.T) {
 	}
 }
 
+// Field case F13: a proxy of the environment would dial in our place.
 func TestEnvironmentProxiesAreIgnored(t *testing.T) {
 	proxy, proxied := receiver(t, ok)
 	server, hits := receiver(t, ok)

@@ -20,6 +20,7 @@ var refusedAddresses = []string{
 
 var publicAddresses = []string{"93.184.216.34", "8.8.8.8", "1.1.1.1", "100.63.255.255", "172.32.0.1", "198.17.255.255", "2606:4700:4700::1111", "2a01:4f8::1"}
 
+// Field case F13: what the standard library takes for public, and is not.
 func TestControlRefusesEveryAddressThatIsNotPublic(t *testing.T) {
 	t.Parallel()
 	control := newGuard(AllowList{}).control(true, "name.test")

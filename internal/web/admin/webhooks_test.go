@@ -209,6 +209,10 @@ func TestEachMistakeStandsAtItsFieldAndWhatWasTypedStays(t *testing.T) {
 		{"headers", "Host: example.org", "headers", "Host"},
 		{"headers", "X-Twice: 1\nx-twice: 2", "headers", "cannot be sent"},
 		{"headers", "webhook-id: 1", "headers", "cannot be sent"},
+		{"headers", "Content-Type: text/plain", "headers", "cannot be sent"},
+		{"headers", "Connection: close", "headers", "cannot be sent"},
+		{"headers", "X Y: 1", "headers", "cannot be sent"},
+		{"headers", "X-Bell: a\x07b", "headers", "cannot be sent"},
 		{"max_per_second", "many", "max_per_second", "whole number"},
 		{"max_per_second", "1001", "max_per_second", "whole number"},
 	} {
@@ -448,6 +452,22 @@ func TestADeliveryTellsItsWholeStory(t *testing.T) {
 	holds(t, p.page(t, at+"?test="+event), "302 Found", "Everything about it")
 	to, _ := p.sent(t, webtest.Post(at+"/test"))
 	holds(t, p.page(t, to), "has not answered yet", "Look again")
+}
+
+func TestALostKeyIsSaidOnTheEndpointsPage(t *testing.T) {
+	t.Parallel()
+	p := openReceivers(t)
+	e := p.endpoint(t, "Shop")
+	other := make([]byte, seal.KeyBytes)
+	other[0] = 1
+	sealer, err := seal.New(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.hooks.Sealer = sealer
+	holds(t, p.page(t, "/admin/webhooks/"+e.ID), "Its secrets cannot be read", "Its deliveries wait")
+	p.page(t, "/admin/webhooks")
+	holds(t, p.status(t, webtest.Get("/admin/webhooks/"+e.ID+"/edit"), http.StatusServiceUnavailable), "Put the old key back")
 }
 
 func TestWebhooksThatAreNotThereAreNotFound(t *testing.T) {
