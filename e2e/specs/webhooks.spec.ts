@@ -1,6 +1,6 @@
 import { expect, inspect, test, watched, type Page } from '../harness/test.ts'
 import type { MockStack } from '../harness/mockstack.ts'
-import { publish, verified, type Request } from '../harness/receiver.ts'
+import { publish, text, verified, type Request } from '../harness/receiver.ts'
 
 // What came to a receiver, oldest first.
 const received = (mockStack: MockStack) => mockStack.control<Request[]>('GET', 'sink/garden/received')
@@ -16,10 +16,10 @@ async function heard(mockStack: MockStack, secret: string, subject: string, time
 }
 
 // Looks again until the page shows the text, as a person without live updates would.
-async function until(page: Page, path: string, text: string): Promise<void> {
+async function until(page: Page, path: string, shown: string): Promise<void> {
   await expect(async () => {
     await page.goto(path)
-    await expect(page.getByText(text).first()).toBeVisible({ timeout: 500 })
+    await expect(page.getByText(shown).first()).toBeVisible({ timeout: 500 })
   }).toPass({ timeout: 30_000 })
 }
 
@@ -27,10 +27,11 @@ const row = (page: Page, subject: string) => page.locator('tbody tr', { hasText:
 
 test.describe.serial('webhooks', () => {
   // Looking at a page in four shapes takes its time.
-  test.describe.configure({ timeout: 180_000 })
+  test.describe.configure({ timeout: 300_000 })
 
   let secret = ''
   let endpoint = ''
+  let first: Request
 
   test('an empty page says what would be here', async ({ ownerPage: page }) => {
     await page.goto('/admin/webhooks')
@@ -90,11 +91,19 @@ test.describe.serial('webhooks', () => {
     await expect(row(page, told.subject)).toContainText('delivered')
     await expect(page.getByText('100.0 %').first()).toBeVisible()
     await inspect(page, 'webhook-endpoint')
-    await row(page, told.subject).getByRole('link').click()
-    await expect(page.getByRole('group', { name: 'signed bytes' })).toHaveText(Buffer.from(about[0]!.body, 'base64').toString('utf8'))
+    first = about[0]!
+  })
+
+  test('a delivery shows the bytes that were signed, and a command without secrets', async ({ ownerPage: page }) => {
+    await page.goto(endpoint)
+    await row(page, verified(secret, first).subject).getByRole('link').click()
+    await expect(page.getByRole('group', { name: 'signed bytes' })).toHaveText(text(first))
     await page.getByText('As a curl command').click()
     await expect(page.getByRole('group', { name: 'curl command' })).not.toContainText(secret)
     await inspect(page, 'webhook-delivery')
+  })
+
+  test('the list says how an endpoint is doing', async ({ ownerPage: page }) => {
     await page.goto('/admin/webhooks')
     await expect(row(page, 'Garden shop')).toContainText('100.0 %')
     await inspect(page, 'webhooks-filled')
@@ -135,6 +144,22 @@ test.describe.serial('webhooks', () => {
     await page.getByRole('link', { name: 'Deliver all failed again…' }).click()
     await page.getByRole('button', { name: 'Send 1 delivery' }).click()
     await heard(mockStack, secret, 'wiki://sorrel', 1)
+  })
+
+  test('a page left open acts on nothing that changed meanwhile, and says what did', async ({ ownerPage: page, operation }) => {
+    watched(page).allow(/409/)
+    const id = endpoint.split('/').at(-1)
+    await page.goto(`${endpoint}/edit`)
+    await page.getByLabel('Name', { exact: true }).fill('Typed on the old page')
+    await operation('webhooks.update', { id, max_per_second: 7 })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await expect(page.getByText('changed meanwhile: requests per second')).toBeVisible()
+    await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Typed on the old page')
+    await page.goto(endpoint)
+    await operation('webhooks.update', { id, description: 'Garden shop, renamed' })
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await expect(page.getByText('changed meanwhile: description')).toBeVisible()
+    expect((await operation('webhooks.get', { id })).status).toBe('on')
   })
 
   test('without scripts: pause, rotate, delete', async ({ browser, server, ownerPage: _signedIn }) => {

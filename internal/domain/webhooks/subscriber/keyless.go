@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// keylessEach is the share of one delivery in the time over which a keyless process puts an endpoint's deliveries off.
-	keylessEach = 10 * time.Millisecond
+	// keylessSlower is how much slower than it could drain a backlog comes back, so that it costs little meanwhile.
+	keylessSlower = 10
 	// keylessLeast and keylessMost bound how long a delivery is put off for want of a key.
 	keylessLeast = time.Second
 	keylessMost  = time.Minute
@@ -27,9 +27,7 @@ func (d *delivery) orKeyless(ctx context.Context, err error) error {
 	}
 	// Soon at first, for the process that can; seldom once nobody seems to be able to.
 	wait := max(keylessLeast, min(d.line.keyless()/4, keylessMost))
-	if n, err := d.line.owed(ctx, d.pair.endpoint); err == nil {
-		wait = max(wait, time.Duration(n)*keylessEach)
-	}
+	wait = max(wait, d.line.drain(ctx)*keylessSlower)
 	return jobs.Snooze(wait + time.Duration(rand.Int64N(int64(wait))))
 }
 
