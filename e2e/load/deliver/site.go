@@ -197,18 +197,6 @@ values ((select id from owners), $1, 'load/one', '{"note_id": "0197d0f0-5f2c-7c3
 	return id, err
 }
 
-// settled waits until no delivery is open.
-func (s *site) settled(ctx context.Context) error {
-	for ctx.Err() == nil {
-		var open bool
-		if err := s.db.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'waiting')`).Scan(&open); err != nil || !open {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return ctx.Err()
-}
-
 // queue tells what is left in the queue, for a scenario that did not end.
 func (s *site) queue() (text string) {
 	err := s.db.QueryRow(context.Background(), `

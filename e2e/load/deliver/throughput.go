@@ -106,7 +106,7 @@ func (s *site) burst(ctx context.Context, n, endpoints int, shared bool) (out ta
 	}
 	total := float64(each * endpoints)
 	out.rate = total / time.Since(started).Seconds()
-	if err := s.settled(ctx); err != nil {
+	if err := s.Settled(ctx); err != nil {
 		return out, err
 	}
 	for i := range endpoints {

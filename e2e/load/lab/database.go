@@ -96,6 +96,18 @@ select calls, round(total_exec_time)::text, rows, left(regexp_replace(query, '\s
 	return err
 }
 
+// Settled waits until no delivery is open.
+func (d *Database) Settled(ctx context.Context) error {
+	for ctx.Err() == nil {
+		var open bool
+		if err := d.admin.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'waiting')`).Scan(&open); err != nil || !open {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
 // JobUpdates is how often rows of the queue were updated.
 func (d *Database) JobUpdates(ctx context.Context) (n float64, err error) {
 	err = d.admin.QueryRow(ctx, `select pg_stat_force_next_flush()::text, n_tup_upd::float8 from pg_stat_user_tables where schemaname = 'river' and relname = 'river_job'`).Scan(nil, &n)

@@ -2,7 +2,6 @@ package product
 
 import (
 	"context"
-	"time"
 
 	"github.com/gatehouse-hq/gatehouse/e2e/load/lab"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
@@ -39,16 +38,4 @@ select (select id from owners), $2, 'load/' || i, '{"note_id": "0197d0f0-5f2c-7c
 		}
 	}
 	return nil
-}
-
-// Settled waits until no delivery is open.
-func (s *Site) Settled(ctx context.Context) error {
-	for ctx.Err() == nil {
-		var open bool
-		if err := s.Pool.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'waiting')`).Scan(&open); err != nil || !open {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return ctx.Err()
 }
