@@ -2,6 +2,7 @@ package grown
 
 import (
 	"context"
+	"syscall"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/e2e/load/lab"
@@ -48,10 +49,20 @@ func (g *growing) levels(ctx context.Context, section *report.Section) error {
 	seeded := 0
 	for _, full := range []int{10_000, 100_000, 1_000_000} {
 		rows := g.lab.N(full)
+		// The server does not run meanwhile: seeding locks the queue's table for
+		// longer than a process may be without its heartbeat.
+		g.Server.Signal(syscall.SIGTERM)
 		if err := seed(ctx, g.Site, seeded, rows); err != nil {
 			return err
 		}
 		seeded = rows
+		ready, err := g.Start(ctx)
+		if err != nil {
+			return err
+		}
+		if err := g.write(ctx, g.lab.N(500)); err != nil { // opens connections
+			return err
+		}
 		var costs []cost
 		for range g.lab.Rounds {
 			c, err := g.cost(ctx, g.lab.N(3000))
@@ -62,6 +73,7 @@ func (g *growing) levels(ctx context.Context, section *report.Section) error {
 		}
 		name := report.Number(float64(rows)) + " rows: "
 		for i, f := range []report.Figure{
+			{Name: name + "start to ready", Unit: "ms", Values: []float64{report.Milliseconds(ready)}},
 			{Name: name + "written → delivered", Unit: "µs", Values: each(costs, func(c cost) float64 { return c.delivered })},
 			{Name: name + "written → fanned out", Unit: "µs", Values: each(costs, func(c cost) float64 { return c.fannedOut })},
 			{Name: name + "time inside PostgreSQL", Unit: "µs", Values: each(costs, func(c cost) float64 { return c.server })},
