@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// keylessSlower is how much slower than it could drain a backlog comes back, so that it costs little meanwhile.
-	keylessSlower = 10
+	// keylessEach is the share of one delivery in the time over which a backlog comes back, so that it costs little meanwhile.
+	keylessEach = 10 * time.Millisecond
 	// keylessLeast and keylessMost bound how long a delivery is put off for want of a key.
 	keylessLeast = time.Second
 	keylessMost  = time.Minute
@@ -27,7 +27,8 @@ func (d *delivery) orKeyless(ctx context.Context, err error) error {
 	}
 	// Soon at first, for the process that can; seldom once nobody seems to be able to.
 	wait := max(keylessLeast, min(d.line.keyless()/4, keylessMost))
-	wait = max(wait, d.line.drain(ctx)*keylessSlower)
+	owed, _ := d.line.drain(ctx)
+	wait = max(wait, time.Duration(owed)*keylessEach)
 	return jobs.Snooze(wait + time.Duration(rand.Int64N(int64(wait))))
 }
 
