@@ -321,6 +321,87 @@ func TestALongNoteIsReadInPieces(t *testing.T) {
 	}
 }
 
+// Prompts speak of tools that are there and that a reader may use.
+func TestPromptsNameToolsThatAreThere(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t)
+	read := s.token(t, op.Read).Secret
+	var tools []string
+	for _, tool := range s.rpc(t, read, "tools/list", map[string]any{}).Result.Tools {
+		tools = append(tools, tool.Name)
+	}
+	word := regexp.MustCompile(`\b(?:tasks|events|webhooks|corpus|tokens|instance)_[a-z_]+`)
+	for _, prompt := range []string{"triage", "daily_review"} {
+		status, _, body := s.post(t, "/mcp", read, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": map[string]any{"name": prompt}})
+		named := word.FindAllString(string(body), -1)
+		if status != http.StatusOK || len(named) < 4 {
+			t.Errorf("%s: %d %s", prompt, status, body)
+		}
+		for _, name := range named {
+			if !slices.Contains(tools, name) {
+				t.Errorf("%s speaks of %s", prompt, name)
+			}
+		}
+	}
+}
+
+// The link in a result leads to the page of the panel that shows the same.
+func TestResultsLinkToThePanel(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t)
+	cookie := s.signIn(t)
+	all := s.token(t, op.Classes()...).Secret
+	link := func(name string, arguments map[string]any) string {
+		t.Helper()
+		a := s.tool(t, all, name, arguments)
+		if a.Result.IsError || len(a.Result.Content) != 2 || a.Result.Content[1].Type != "resource_link" {
+			t.Fatalf("%s: %s", name, a.text())
+		}
+		path, ours := strings.CutPrefix(a.Result.Content[1].URI, "http://127.0.0.1:8080")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(cookie)
+		page, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = page.Body.Close()
+		if !ours || page.StatusCode != http.StatusOK {
+			t.Errorf("%s links to %s: %d", name, path, page.StatusCode)
+		}
+		return path
+	}
+	note := link("corpus_create", map[string]any{"genre": "wiki", "title": "Pump"})
+	id := strings.TrimPrefix(note, "/admin/notes/")
+	task := link("corpus_reindex", map[string]any{})
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		want      string
+	}{
+		{"corpus_get", map[string]any{"id": id}, note},
+		{"corpus_list", map[string]any{}, "/admin/notes"},
+		{"corpus_delete", map[string]any{"ids": []string{id}}, "/admin/notes/trash"},
+		{"tasks_health", map[string]any{}, "/admin/"},
+		{"tasks_list", map[string]any{}, "/admin/tasks"},
+		{"tasks_periodic", map[string]any{}, "/admin/periodic"},
+		{"tasks_get", map[string]any{"id": json.Number(strings.TrimPrefix(task, "/admin/tasks/"))}, task},
+		{"tokens_list", map[string]any{}, "/admin/settings/tokens"},
+		{"webhooks_list", map[string]any{}, "/admin/webhooks"},
+		{"instance_status", map[string]any{}, "/admin/"},
+	} {
+		if got := link(c.tool, c.arguments); got != c.want {
+			t.Errorf("%s links to %s, want %s", c.tool, got, c.want)
+		}
+	}
+	hook := link("webhooks_create", map[string]any{"url": "https://1.1.1.1/hook", "event_types": []string{"corpus.**"}})
+	if !strings.HasPrefix(hook, "/admin/webhooks/") {
+		t.Errorf("a new endpoint links to %s", hook)
+	}
+}
+
 // A token of one class sees and runs what is of that class, and nothing else.
 func TestATokenIsItsClassesAlone(t *testing.T) {
 	t.Parallel()
@@ -477,6 +558,12 @@ func TestPlansLookAhead(t *testing.T) {
 	garden := note("Garden", "")
 	note("Pump", garden)
 	other := note("House", "")
+	if a := s.tool(t, all, "corpus_publish", map[string]any{"ids": []string{other}, "published": true}); !strings.Contains(string(a.Result.Structured), `"count":1`) || !strings.Contains(a.text(), "House") {
+		t.Errorf("what would be published: %s", a.text())
+	}
+	if a := s.tool(t, all, "corpus_get", map[string]any{"id": other}); !strings.Contains(string(a.Result.Structured), `"published":false`) {
+		t.Error("looking ahead published it")
+	}
 	type answer struct {
 		Plan struct {
 			ID     string   `json:"plan_id"`

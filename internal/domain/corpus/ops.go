@@ -125,7 +125,7 @@ func (d *Domain) ops() []op.Op {
 		op.New("corpus.promote", "Promote a raw note", "Moves a note from the private inbox into the wiki, still private.", op.Write, func(ctx context.Context, in promoteIn) (Receipt, error) {
 			return d.Promote(ctx, in.ID, in.ParentID, in.ExpectVersion)
 		}),
-		op.New("corpus.publish", "Publish or take back notes", "Makes notes public, or private again. All of them or none.", op.Write, d.opPublish),
+		op.WithPlan(op.New("corpus.publish", "Publish or take back notes", "Makes notes public, or private again. All of them or none.", op.Write, d.opPublish), d.planPublish),
 		op.WithPlan(op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, d.delete), d.planDelete),
 		op.New("corpus.restore", "Restore notes", "Brings a batch back from the trash, under the same ids.", op.Write, func(ctx context.Context, in batchIn) (Batch, error) {
 			return d.Restore(ctx, in.Batch)

@@ -33,3 +33,27 @@ func (d *Domain) planDelete(ctx context.Context, in DeleteIn) (op.Preview, Delet
 	}
 	return p, DeleteIn{IDs: ids, Seen: fingerprint(all)}, nil
 }
+
+// planPublish says beforehand which notes would become public, or private
+// again. The ids are all there is to freeze.
+func (d *Domain) planPublish(ctx context.Context, in publishIn) (op.Preview, publishIn, error) {
+	ids, err := checkIDs(in.IDs)
+	if err != nil {
+		return op.Preview{}, in, err
+	}
+	p := op.Preview{Summary: "Make these notes visible to everybody; those that are already stay so."}
+	if !in.Published {
+		p.Summary = "Take these notes back, so that nobody but the owner finds them; those that are private already stay so."
+	}
+	var found int
+	err = d.db.QueryRow(ctx, `
+		select count(*), count(*) filter (where published <> $2), coalesce((array_agg(title order by id) filter (where published <> $2))[1:5], '{}')
+		from public.notes where id = any($1::uuid[]) and deleted_at is null`, ids, in.Published).Scan(&found, &p.Count, &p.Sample)
+	if err != nil {
+		return op.Preview{}, in, fmt.Errorf("look what would be published: %w", err)
+	}
+	if found < len(ids) {
+		return op.Preview{}, in, errNotFound
+	}
+	return p, publishIn{IDs: ids, Published: in.Published}, nil
+}

@@ -57,6 +57,14 @@ type IssueTokenOut struct {
 	Secret string `json:"secret" jsonschema:"what goes into the Authorization header; it is not stored and never shown again"`
 }
 
+// Check says what is wrong with each field, for a form that shows it all at
+// once. IssueToken checks by itself.
+func (in IssueTokenIn) Check(ctx context.Context) error {
+	in.Classes = slices.Clone(in.Classes)
+	caller, byToken := op.CallerFrom(ctx)
+	return in.check(caller, byToken)
+}
+
 func (in *IssueTokenIn) check(caller op.Caller, byToken bool) error {
 	var errs [3]error
 	in.Name, errs[0] = checkLine("name", in.Name, maxName)

@@ -36,7 +36,7 @@ func (s *Server) call(ctx context.Context, t tool, arguments json.RawMessage) (r
 	if err != nil {
 		return s.explain(ctx, t, err)
 	}
-	return &sdk.CallToolResult{StructuredContent: answer, Content: []sdk.Content{delimited(answer), s.link(t, fields)}}
+	return &sdk.CallToolResult{StructuredContent: answer, Content: []sdk.Content{delimited(answer), s.link(t, fields, answer)}}
 }
 
 // check refuses what no operation has to see.

@@ -54,6 +54,9 @@ func (s *Section) IssueToken(w http.ResponseWriter, r *http.Request) error {
 	for _, c := range form.List("classes") {
 		in.Classes = append(in.Classes, op.Class(c))
 	}
+	if err := in.Check(r.Context()); err != nil && !form.Absorb(err) {
+		return err
+	}
 	var out owner.IssueTokenOut
 	if form.OK() {
 		if out, err = s.owner.IssueToken(r.Context(), in); err != nil && !form.Absorb(err) {
