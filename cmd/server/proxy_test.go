@@ -79,29 +79,6 @@ func TestLiveUpdatesPassNginx(t *testing.T) {
 	}
 }
 
-// sessionCookie is the name under which a browser keeps its session.
-func sessionCookie(t *testing.T, s served) string {
-	t.Helper()
-	token, err := s.owner.SetupLink(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	once := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	form := url.Values{"token": {token}, "email": {"ada@example.com"}, "password": {"a sentence is easy"}, "again": {"a sentence is easy"}}
-	answer, err := once.PostForm(s.url+"/setup", form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	for _, c := range answer.Cookies() {
-		if c.Value != "" && c.HttpOnly {
-			return c.Name
-		}
-	}
-	t.Fatalf("no session came of %s", answer.Status)
-	return ""
-}
-
 // startNginx runs nginx with as little of a configuration as it takes.
 func startNginx(t *testing.T, nginx, upstream string) (front string) {
 	t.Helper()
