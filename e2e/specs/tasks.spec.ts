@@ -147,6 +147,61 @@ test.describe.serial('tasks', () => {
     await other.close()
   })
 
+  test('whoever switches rows quickly acts on the one in sight, and rows are acted on by their number, not their place', async ({ ownerPage: page, operation, server }) => {
+    await breakSearch(server)
+    const [one, two] = [await failing(page, operation, server, 'Juniper'), await failing(page, operation, server, 'Kale')]
+    await mendSearch(server)
+    await page.goto('/admin/tasks?state=retryable')
+    // The second click comes before the first page has.
+    await row(page, one).getByRole('link', { name: String(one), exact: true }).click({ noWaitAfter: true })
+    await page.goto('/admin/tasks?state=retryable')
+    await row(page, two).getByRole('link', { name: String(two), exact: true }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Task ${two}`)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await expect(page.getByText('The task is cancelled')).toBeVisible()
+    await until(page, `/admin/tasks/${one}`, 'retryable')
+
+    // A new task takes the first place while the owner looks; the button still means its own task.
+    const listening = page.waitForResponse(/\/admin\/live/)
+    await page.goto('/admin/tasks')
+    await listening
+    const sentinel = await write(operation, 'Lovage')
+    await expect(page.getByRole('link', { name: /\d+ new/ })).toBeVisible()
+    await row(page, one).getByRole('button', { name: `Retry task ${one}` }).click()
+    await until(page, `/admin/tasks/${one}`, 'completed')
+    await until(page, `/admin/tasks/${two}`, 'cancelled')
+    await until(page, `/admin/tasks/${sentinel.index_job_id}`, 'completed')
+  })
+
+  test('a row that is looked at tells its new state in its place', async ({ ownerPage: page, operation, server }) => {
+    await breakSearch(server)
+    const id = await failing(page, operation, server, 'Medlar')
+    await mendSearch(server)
+    const listening = page.waitForResponse(/\/admin\/live/)
+    await page.goto('/admin/tasks?state=retryable')
+    await listening
+    await expect(row(page, id).locator('.chip')).toHaveText('retryable')
+    await operation('tasks.retry', { id, expected_state: 'retryable' })
+    await expect(row(page, id).locator('.chip')).toHaveText('completed')
+  })
+
+  test('attempts from before a crash stay on the page, and the work goes on after it', async ({ ownerPage: page, operation, server }) => {
+    await breakSearch(server)
+    const id = await failing(page, operation, server, 'Nutmeg')
+    const before = await page.locator('.line-time > li').count()
+    expect(before).toBeGreaterThan(0)
+    await page.goto('about:blank')
+    await server.kill()
+    await server.again()
+    await page.goto(`/admin/tasks/${id}`)
+    await expect(page.locator('.line-time > li')).toHaveCount(before)
+    await expect(page.locator('.line-time > li').first()).toContainText('search_documents')
+    await mendSearch(server)
+    await page.getByRole('button', { name: 'Retry now' }).click()
+    await until(page, `/admin/tasks/${id}`, 'completed')
+    await expect(page.locator('.line-time > li')).toHaveCount(before + 1)
+  })
+
   test('selected tasks are retried without JavaScript', async ({ ownerPage: page, operation, server, browser }) => {
     await breakSearch(server)
     const id = await failing(page, operation, server, 'Fennel')
@@ -191,11 +246,13 @@ test.describe.serial('tasks', () => {
     await write(operation, 'Jasmine')
     const listening = page.waitForResponse(/\/admin\/live/)
     await page.goto('/admin/tasks?kind=corpus.index')
-    const before = await page.locator('tbody tr').first().innerText()
+    // Which task a row is about; its state and age go on.
+    const about = () => page.locator('tbody tr a').allInnerTexts()
+    const before = await about()
     await listening
     await write(operation, 'Iris')
     await expect(page.getByRole('link', { name: /\d+ new/ })).toBeVisible({ timeout: 10_000 })
-    expect(await page.locator('tbody tr').first().innerText()).toBe(before)
+    expect(await about()).toEqual(before)
     await inspect(page, 'tasks-new-rows')
     await page.getByRole('link', { name: /\d+ new/ }).click()
     await expect(page.locator('tbody tr').first()).toContainText('wiki://iris')

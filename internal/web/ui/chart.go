@@ -19,6 +19,7 @@ type Chart struct {
 // Line is one row of values, labelled at its end.
 type Line struct {
 	Label  string
+	One    string    // the label beside a 1: "task" for "tasks"; Label when empty
 	Colour string    // a state colour: "emerald", "rose"
 	Values []float64 // NaN: nothing is known of that moment, and the line has a gap
 }
@@ -105,6 +106,14 @@ func (c Chart) gaps() bool {
 		}
 	}
 	return false
+}
+
+// newest says the last known value in words.
+func (l Line) newest() string {
+	if l.One != "" && l.last() == 1 {
+		return "1 " + l.One
+	}
+	return number(l.last()) + " " + l.Label
 }
 
 // lastAt is the index of the last known value, -1 if there is none.

@@ -15,16 +15,16 @@ const day = int(24 * time.Hour / tasks.Interval)
 // throughput draws what passed.
 func throughput(v view) ui.Chart {
 	lines := []line{
-		{"events", "sky", func(m tasks.Moment) float64 { return float64(m.Events) }},
-		{"tasks done", "emerald", func(m tasks.Moment) float64 { return float64(m.Completed) }},
-		{"tasks failed", "rose", func(m tasks.Moment) float64 { return float64(m.Discarded) }},
+		{"events", "event", "sky", func(m tasks.Moment) float64 { return float64(m.Events) }},
+		{"tasks done", "task done", "emerald", func(m tasks.Moment) float64 { return float64(m.Completed) }},
+		{"tasks failed", "task failed", "rose", func(m tasks.Moment) float64 { return float64(m.Discarded) }},
 	}
 	if !delivering(v.passed.value) {
 		return chart(v, "Events and tasks each ten minutes", lines)
 	}
 	return chart(v, "Events, tasks and deliveries each ten minutes", append(lines, []line{
-		{"delivered", "indigo", func(m tasks.Moment) float64 { return float64(m.Delivered) }},
-		{"not delivered", "orange", func(m tasks.Moment) float64 { return float64(m.Failed) }},
+		{"delivered", "", "indigo", func(m tasks.Moment) float64 { return float64(m.Delivered) }},
+		{"not delivered", "", "orange", func(m tasks.Moment) float64 { return float64(m.Failed) }},
 	}...))
 }
 
@@ -35,8 +35,8 @@ func delivering(all []tasks.Moment) bool {
 
 func backlog(v view) ui.Chart {
 	return chart(v, "The most events and tasks that waited in each ten minutes", []line{
-		{"events", "sky", func(m tasks.Moment) float64 { return known(m.WaitingEvents) }},
-		{"tasks", "amber", func(m tasks.Moment) float64 { return known(m.WaitingTasks) }},
+		{"events", "event", "sky", func(m tasks.Moment) float64 { return known(m.WaitingEvents) }},
+		{"tasks", "task", "amber", func(m tasks.Moment) float64 { return known(m.WaitingTasks) }},
 	})
 }
 
@@ -48,8 +48,8 @@ func known(n *int) float64 {
 }
 
 type line struct {
-	label, colour string
-	of            func(tasks.Moment) float64
+	label, one, colour string
+	of                 func(tasks.Moment) float64
 }
 
 // chart lays the intervals of a day side by side; one that nobody looked at is a gap.
@@ -69,7 +69,7 @@ func chart(v view, title string, lines []line) ui.Chart {
 				values[i] = l.of(m)
 			}
 		}
-		c.Lines = append(c.Lines, ui.Line{Label: l.label, Colour: l.colour, Values: values})
+		c.Lines = append(c.Lines, ui.Line{Label: l.label, One: l.one, Colour: l.colour, Values: values})
 	}
 	return c
 }
