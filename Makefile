@@ -31,7 +31,8 @@ check:
 test-go:
 	@scripts/check.sh go
 
-# Processes killed, paused and cut off at random, each time with a schedule of its own whose seed is printed.
+# Everything that can go wrong, over the built binary: every scenario once and three random schedules. A schedule prints its
+# seed; e2e/README.md says how to replay one.
 test-faults:
 	@scripts/check.sh faults
 

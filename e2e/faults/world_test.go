@@ -41,6 +41,7 @@ type setup struct {
 	hooks   int
 	own     bool // a PostgreSQL of its own, which may be hurt
 	durable bool // it loses nothing when it is killed
+	clock   int  // seconds its clock is ahead
 	env     []string
 }
 
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, s setup) *world {
 	w := &world{T: t, sink: sink.New(), book: newBook(), stop: func() {}}
 	url := ""
 	if s.own {
-		url = w.ownCluster(s.durable)
+		url = w.ownCluster(s)
 	} else {
 		url = pgtest.URL(t)
 	}
@@ -78,17 +79,21 @@ func newWorld(t *testing.T, s setup) *world {
 	return w
 }
 
-func (w *world) ownCluster(durable bool) (url string) {
+func (w *world) ownCluster(s setup) (url string) {
 	w.Helper()
 	settings := map[string]string{"max_connections": "200"}
-	if durable {
+	if s.durable {
 		for name, value := range pgtest.DurableSettings() {
 			settings[name] = value
 		}
 		// The machine does not lose power, so nothing has to reach the disk; a killed PostgreSQL must find its log.
 		settings["fsync"] = "off"
 	}
-	c, err := pgtest.StartCluster(w.Context(), settings)
+	var env []string
+	if s.clock != 0 {
+		env = append(env, "LD_PRELOAD="+shiftedClock(w.T, s.clock))
+	}
+	c, err := pgtest.StartCluster(w.Context(), settings, env...)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type Config struct {
 	// Settings are PostgreSQL settings over the standard ones. They apply when this process starts PostgreSQL, not
 	// when it adopts a running one. With fsync "off" a new cluster is not forced to the disk either.
 	Settings map[string]string
+	// Env is added to PostgreSQL's own small environment, for a test that gives it another clock.
+	Env []string
 	// Log receives a line before something that takes a person's time (creating the cluster). Nil: silence.
 	Log io.Writer
 }
@@ -143,7 +145,7 @@ func (c *Cluster) startAfresh(ctx context.Context, major string) (pm postmaster,
 			return pm, nil, err
 		}
 	}
-	return c.lay.launch(ctx, c.acct, progs, c.cfg.Settings)
+	return c.lay.launch(ctx, c.acct, progs, c.cfg)
 }
 
 // ensureDatabase makes the application's role and database where they are missing: after initdb, and after a start that

@@ -145,8 +145,8 @@ func (c *child) ended() bool {
 }
 
 // launch starts PostgreSQL on an existing cluster and waits until it is ready.
-func (l layout) launch(ctx context.Context, acct account, progs programs, extra map[string]string) (postmaster, *child, error) {
-	conf, err := l.writeSettings(extra)
+func (l layout) launch(ctx context.Context, acct account, progs programs, cfg Config) (postmaster, *child, error) {
+	conf, err := l.writeSettings(cfg.Settings)
 	if err != nil {
 		return postmaster{}, nil, err
 	}
@@ -165,6 +165,7 @@ func (l layout) launch(ctx context.Context, acct account, progs programs, extra 
 	// Not CommandContext: PostgreSQL outlives the context of its start.
 	cmd := exec.Command(progs.postgres(), append([]string{"-D", l.data(), "-c", "config_file=" + conf}, address...)...)
 	acct.run(cmd, l.data())
+	cmd.Env = append(cmd.Env, cfg.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return postmaster{}, nil, fmt.Errorf("start PostgreSQL: %w", err)

@@ -47,9 +47,10 @@ func DurableSettings() map[string]string {
 	return map[string]string{"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "wal_level": "replica"}
 }
 
-// StartCluster starts a cluster in a temporary directory. Settings go over the fast ones. When this process ends
+// StartCluster starts a cluster in a temporary directory. Settings go over the fast ones, env
+// is added to PostgreSQL's environment. When this process ends
 // without Stop, even by SIGKILL, the cluster is stopped and its directory removed all the same.
-func StartCluster(ctx context.Context, settings map[string]string) (*Cluster, error) {
+func StartCluster(ctx context.Context, settings map[string]string, env ...string) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "gatehouse-test-")
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the test cluster: %w", err)
@@ -64,7 +65,7 @@ func StartCluster(ctx context.Context, settings map[string]string) (*Cluster, er
 	}
 	all := fastSettings()
 	maps.Copy(all, settings)
-	c := &Cluster{config: embedded.Config{DataDir: dir, Settings: all}, watchdog: dog}
+	c := &Cluster{config: embedded.Config{DataDir: dir, Settings: all, Env: env}, watchdog: dog}
 	if c.private, err = embedded.Start(ctx, c.config); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a test cluster: %w", err), dog.dismiss())
 	}
