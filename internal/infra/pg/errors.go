@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -10,6 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
+
+// ErrUnsure is in the error of a transaction whose commit was sent and never
+// answered: what it wrote may be stored or not. Nobody may be told that nothing
+// was changed.
+var ErrUnsure = errors.New("whether it was stored is not known")
 
 // NoRows reports whether err says that the row asked for does not exist.
 func NoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
@@ -51,7 +57,7 @@ func Unavailable(err error) bool {
 	}
 	var ce *pgconn.ConnectError
 	var ne net.Error
-	if errors.As(err, &ce) || errors.As(err, &ne) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &ce) || errors.As(err, &ne) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}
 	s := State(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Tx is a running transaction. AfterCommit is the only addition to pgx's own.
@@ -28,7 +29,8 @@ func Bind(tx pgx.Tx) (Tx, func()) {
 
 // InTx runs fn in a transaction. It commits when fn returns nil, rolls back
 // when fn returns an error or panics (the panic goes on), and then runs the
-// after-commit hooks.
+// after-commit hooks. ErrUnsure in the error says that the commit was not
+// answered: it may have happened.
 //
 // The cause carried by ctx (see WithCause) is set for the transaction, so that
 // rows born in triggers know it too. A "cached plan must not change result
@@ -62,11 +64,19 @@ func inTx(ctx context.Context, db *DB, fn func(tx Tx) error) (err error) {
 		return err
 	}
 	if err := ptx.Commit(ctx); err != nil {
+		if unanswered(err) {
+			return fmt.Errorf("commit: %w: %w", ErrUnsure, err)
+		}
 		return fmt.Errorf("commit: %w", err)
 	}
 	committed = true
 	done()
 	return nil
+}
+
+// unanswered reports whether a commit was sent and the server's answer did not come.
+func unanswered(err error) bool {
+	return State(err) == "" && !pgconn.SafeToRetry(err) && !errors.Is(err, pgx.ErrTxClosed) && !errors.Is(err, pgx.ErrTxCommitRollback)
 }
 
 // Nested runs fn in a savepoint of tx: its error undoes what fn did and leaves

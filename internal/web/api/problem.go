@@ -73,6 +73,9 @@ func explain(err error) problem {
 		p.Errors = faults(err)
 		return p
 	}
+	if errors.Is(err, pg.ErrUnsure) {
+		return problem{Status: http.StatusServiceUnavailable, Code: string(op.Unavailable), Detail: "The connection to the database broke at the moment of saving: it may have been done or not. Look before you try again."}
+	}
 	if pg.Unavailable(err) || pg.DiskFull(err) {
 		return problem{Status: http.StatusServiceUnavailable, Code: string(op.Unavailable), Detail: "The database did not answer, or has no room. Try again in a moment."}
 	}

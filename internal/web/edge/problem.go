@@ -75,6 +75,8 @@ func byCode(code string, err error) (problem, bool) {
 func byCause(err error) problem {
 	const queryCancelled = "57014" // by the statement timeout
 	switch {
+	case errors.Is(err, pg.ErrUnsure):
+		return unsure()
 	case pg.DiskFull(err):
 		return diskFull()
 	case pg.Unavailable(err), pg.State(err) == queryCancelled:
@@ -122,6 +124,10 @@ func slowDown(said string, err error) problem {
 
 func away(said string) problem {
 	return problem{status: http.StatusServiceUnavailable, title: "Not just now", what: orElse(said, "The database, or something else that this page needs, did not answer in time."), next: "Nothing was changed. What you typed is kept on this page: try again in a moment.", again: true, retryAfter: "5"}
+}
+
+func unsure() problem {
+	return problem{status: http.StatusServiceUnavailable, title: "Perhaps saved", what: "The connection to the database broke at the moment of saving.", next: "It may have been saved or not: look first, then decide whether to send it again. What you typed is kept on this page.", again: true, retryAfter: "5"}
 }
 
 func diskFull() problem {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 )
 
@@ -33,6 +35,8 @@ func TestErrorsBecomeStatuses(t *testing.T) {
 		words  string
 		logged bool
 	}{
+		{fmt.Errorf("commit: %w: %w", pg.ErrUnsure, context.DeadlineExceeded), 503, "Perhaps saved", true},
+		{fmt.Errorf("read session: %w", io.ErrUnexpectedEOF), 503, "Not just now", true},
 		{said{"invalid", "The name is taken.", "name"}, 422, "The name is taken.", false},
 		{said{"not_found", "note 7 is private", ""}, 404, "There is no page here", false},
 		{said{"conflict", "The task is running now.", ""}, 409, "The task is running now.", false},

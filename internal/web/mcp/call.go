@@ -139,6 +139,8 @@ func (s *Server) explain(ctx context.Context, t tool, err error) *sdk.CallToolRe
 	switch {
 	case errors.Is(err, context.Canceled):
 		return failed("The call was cancelled. Look whether it had an effect before you repeat it.")
+	case errors.Is(err, pg.ErrUnsure):
+		return failed("The connection to the database broke at the moment of saving. Look whether the call had an effect before you repeat it.")
 	case pg.Unavailable(err) || pg.DiskFull(err):
 		return failed("The database did not answer, or has no room. Try again in a moment.")
 	}
