@@ -30,15 +30,20 @@ const (
 
 // CatchUpLater pulls an endpoint's retries forward after it has answered well again.
 func (d *Domain) CatchUpLater(ctx context.Context, endpointID string) error {
-	_, err := d.jobs.Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: endpointID}, jobs.EnqueueOpts{UniqueByArgs: true, RunAt: time.Now().Add(catchUpEvery)})
-	if err != nil {
-		return fmt.Errorf("catch up with endpoint %s: %w", endpointID, err)
-	}
-	return nil
+	return d.catchUpAt(ctx, d.jobs, endpointID, time.Now().Add(catchUpEvery))
 }
 
 func (d *Domain) startCatchUp(ctx context.Context, tx pg.Tx, endpointID string) error {
-	_, err := d.jobs.With(tx).Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: endpointID}, jobs.EnqueueOpts{UniqueByArgs: true})
+	return d.catchUpAt(ctx, d.jobs.With(tx), endpointID, time.Now())
+}
+
+// catchUpAt begins at that time. A step that met a failing receiver and waits for minutes would swallow a new one, being
+// its twin: it is what begins instead.
+func (d *Domain) catchUpAt(ctx context.Context, queue jobs.Jobs, endpointID string, at time.Time) error {
+	_, err := queue.Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: endpointID}, jobs.EnqueueOpts{UniqueByArgs: true, RunAt: at})
+	if err == nil {
+		_, err = queue.RescheduleMatching(ctx, jobs.Match{Kind: CatchUpKind, Args: map[string]any{"endpoint_id": endpointID}, DueAfter: at.Add(catchUpEvery), Limit: 10}, at)
+	}
 	if err != nil {
 		return fmt.Errorf("catch up with endpoint %s: %w", endpointID, err)
 	}
