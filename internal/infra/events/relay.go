@@ -34,7 +34,7 @@ func (b *Bus) relay(ctx context.Context) {
 			floor, whole = 0, started
 		}
 		n, next, err := b.pass(ctx, floor)
-		if err == nil && backoff > 0 {
+		if err == nil && backoff > 0 && b.cfg.Alive() {
 			b.cfg.Log.Info("relaying again")
 		}
 		switch {

@@ -32,8 +32,11 @@ func (l *Listener) Prove(ctx context.Context, db *DB, within time.Duration) erro
 	defer end.Stop()
 	for {
 		// Said again until heard: the first word may come before LISTEN.
-		if _, err := db.Exec(ctx, `select pg_notify($1, $2)`, proofChannel, word); err != nil && ctx.Err() == nil && !Unavailable(err) {
-			return err
+		if _, err := db.Exec(ctx, `select pg_notify($1, $2)`, proofChannel, word); err != nil && ctx.Err() == nil {
+			if !Unavailable(err) {
+				return err
+			}
+			end.Reset(within) // nothing was said, so nothing could be heard
 		}
 		select {
 		case <-heard:
