@@ -24,8 +24,9 @@ const (
 	catchUpEvery = time.Second
 	// catchUpMost bounds a step. From there on the line's own pacing is what keeps the receiver from being flooded.
 	catchUpMost = 1000
-	// catchUpFailing is when a step is tried again after the receiver failed once more.
-	catchUpFailing = 5 * time.Minute
+	// catchUpFailing is when a step that met a failing receiver looks again. Soon: the receiver may recover at that moment,
+	// and whoever notices finds the step running, its twin. A look costs two reads.
+	catchUpFailing = 30 * time.Second
 )
 
 // CatchUpLater pulls an endpoint's retries forward after it has answered well again.
