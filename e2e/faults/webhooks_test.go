@@ -43,7 +43,7 @@ func TestKilledBetweenPostAndResult(t *testing.T) {
 		var load sync.WaitGroup
 		load.Go(func() { k.publish(notesOfTurn) })
 		waitFor(t, "a delivery is under way", func() error { return k.underWay(turn % groups) })
-		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond) // the moment is random: before, at or after an answer
+		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) // the moment is random: before, at or after an answer
 		victim := k.workers[random.IntN(len(k.workers))]
 		victim.Signal(syscall.SIGKILL)
 		again(t, victim)
@@ -85,7 +85,7 @@ func newKillRun(t *testing.T) *killRun {
 		t.Fatal(err)
 	}
 	for n := range k.endpoints {
-		k.receiver.SetPlan(hook(n), sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Status: 200, Delay: sink.Duration(30 * time.Millisecond)}}})
+		k.receiver.SetPlan(hook(n), sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Status: 200, Delay: sink.Duration(100 * time.Millisecond)}}})
 		var out struct{ Endpoint struct{ ID string } }
 		k.call("webhooks.create", map[string]any{"url": web.URL + "/hook/" + hook(n), "event_types": []string{"vault.imported"}}, &out)
 		k.endpoints[n] = out.Endpoint.ID
