@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -123,6 +127,16 @@ func (s site) fill() {
 			if _, err := a.pool.Exec(s.Context(), sql); err != nil {
 				s.Fatalf("%s: %v", sql, err)
 			}
+		}
+	})
+}
+
+// grow makes the content large enough to be met in the middle of it.
+func (s site) grow() {
+	s.Helper()
+	s.inside(func(a *app) {
+		if _, err := a.pool.Exec(s.Context(), `insert into events (owner_id, type, subject, data) select id, 'owner.login', 'x', jsonb_build_object('n', repeat(md5(n::text), 30)) from owners, generate_series(1, 20000) n`); err != nil {
+			s.Fatal(err)
 		}
 	})
 }
@@ -371,4 +385,114 @@ func TestBackupOfThePrivateCluster(t *testing.T) {
 			t.Errorf("the content differs:\n%s\n%s", before, after)
 		}
 	})
+}
+
+// Killed at any time, a backup is whole or is none (the built program, killed by the system).
+func TestAKilledBackupIsNone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, pgtest.URL(t))
+	s.fill()
+	s.grow()
+	shelf := t.TempDir()
+	for round := range 6 {
+		dir := filepath.Join(shelf, "backup"+strconv.Itoa(round))
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBackupForAnother$")
+		cmd.Env = append(os.Environ(), backupEnv+"="+dir, "DATABASE_URL="+s.env["DATABASE_URL"], "GATEHOUSE_DATA_DIR="+s.dataDir())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// As soon as it has begun to write, or a little later: what matters is that it may be anywhere.
+		for begun := false; !begun; {
+			found, err := filepath.Glob(filepath.Join(shelf, ".backup"+strconv.Itoa(round)+".unfinished-*", "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, done := os.Stat(dir)
+			begun = len(found) > round%3 || done == nil
+		}
+		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if _, err := os.Stat(dir); err == nil {
+			if _, err := readManifest(t.Context(), dir); err != nil {
+				t.Errorf("round %d: it looks like a backup and is none: %v", round, err)
+			}
+			continue
+		}
+		left, err := filepath.Glob(filepath.Join(shelf, ".backup"+strconv.Itoa(round)+".unfinished-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, unfinished := range left {
+			if _, err := os.Stat(filepath.Join(unfinished, manifestFile)); err != nil {
+				newSite(t, pgtest.Empty(t)).refuses("not a finished backup", "restore", unfinished)
+			}
+		}
+	}
+}
+
+const backupEnv = "GATEHOUSE_TEST_BACKUP_DIR"
+
+// TestBackupForAnother is no test: it is the process that the one above kills.
+func TestBackupForAnother(t *testing.T) {
+	if dir := os.Getenv(backupEnv); dir != "" {
+		t.Log(run([]string{"backup", dir}, os.Getenv, io.Discard, io.Discard))
+	}
+}
+
+// A restore that is killed in the middle has changed nothing, and may be said again.
+func TestAStoppedRestoreHasChangedNothing(t *testing.T) {
+	t.Parallel()
+	from := newSite(t, pgtest.URL(t))
+	from.fill()
+	from.grow()
+	dir := filepath.Join(t.TempDir(), "backup")
+	from.ok("backup", dir)
+	to := newSite(t, pgtest.Empty(t))
+	// Somebody holds what the restore needs half-way, until it is killed: the name of one of its tables.
+	conn, err := pgx.Connect(t.Context(), to.env["DATABASE_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if _, err := conn.Exec(t.Context(), `begin; create table public.webhook_recoveries ()`); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRestoreForAnother$")
+	cmd.Env = append(os.Environ(), restoreEnv+"="+dir, "DATABASE_URL="+to.env["DATABASE_URL"], "GATEHOUSE_DATA_DIR="+to.dataDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for waiting := false; !waiting; {
+		if err := conn.QueryRow(t.Context(), `select exists (select from pg_locks l join pg_stat_activity a using (pid) where a.datname = current_database() and not l.granted and a.application_name = 'psql')`).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if _, err := conn.Exec(t.Context(), `rollback`); err != nil {
+		t.Fatal(err)
+	}
+	for gone := false; !gone; {
+		if err := conn.QueryRow(t.Context(), `select not exists (select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and application_name <> '')`).Scan(&gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tables int
+	if err := conn.QueryRow(t.Context(), `select count(*) from pg_class where relnamespace = 'public'::regnamespace`).Scan(&tables); err != nil || tables != 0 {
+		t.Errorf("%d tables are left, %v", tables, err)
+	}
+	to.ok("restore", dir)
+}
+
+const restoreEnv = "GATEHOUSE_TEST_RESTORE_DIR"
+
+// TestRestoreForAnother is no test: it is the process that the one above kills.
+func TestRestoreForAnother(t *testing.T) {
+	if dir := os.Getenv(restoreEnv); dir != "" {
+		t.Log(run([]string{"restore", dir}, os.Getenv, io.Discard, io.Discard))
+	}
 }

@@ -45,7 +45,7 @@ func (a *app) faces() (http.Handler, error) {
 	return web.New(web.Faces{
 		Edge: e, Gate: gate, Assets: set,
 		Admin: admin.Routes(e, admin.Sections{
-			Overview: overview.New(a.tasks, e, admin.LivePath),
+			Overview: overview.New(a.tasks, a.instance, e, admin.LivePath),
 			Tasks:    admintasks.New(a.tasks, plans, e, admin.LivePath),
 			Periodic: periodic.New(a.tasks, admin.LivePath),
 			Events:   adminevents.New(a.tasks, admin.LivePath),

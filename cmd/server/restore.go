@@ -70,6 +70,9 @@ func restore(ctx context.Context, p *program, args []string) (err error) {
 	if err := a.recognise(ctx, "This database was restored from the backup of "+made+"."); err != nil {
 		return fmt.Errorf("the backup is restored, but: %w", err)
 	}
+	if err := a.instance.BackedUpAt(ctx, m.MadeAt); err != nil {
+		return fmt.Errorf("the backup is restored, but: %w", err)
+	}
 	_, err = fmt.Fprintf(p.out, `Restored the backup of %s. Everybody was signed out.
 Sends are on hold: start the site, sign in, and choose at %s whether what waits is sent or dropped.
 `, made, a.cfg.baseURL.String()+instance.Page)

@@ -30,7 +30,10 @@ export class Database {
 
   // query reads what no page shows. What a person can see is asserted on the page instead.
   async query<Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<Row[]> {
-    this.#pool ??= new pg.Pool({ connectionString: this.url, max: 2 })
+    this.#pool ??= new pg.Pool({ connectionString: this.url, max: 2 }).on('connect', (client) => {
+      // When the database is dropped the server may end a connection before it has read our goodbye.
+      client.on('error', () => {})
+    })
     return (await this.#pool.query<Row>(sql, values)).rows
   }
 

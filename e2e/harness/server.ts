@@ -42,8 +42,21 @@ export class Gatehouse {
 
   // start returns when the server is ready. The name is that of its log.
   static async start(name: string, environment: Environment = {}): Promise<Gatehouse> {
+    return Gatehouse.#ready(name, await Database.create(), mkdtempSync(join(tmpdir(), 'gatehouse-e2e-')), environment)
+  }
+
+  // restored is an installation with an empty database and data folder of its own, into which a backup was restored before
+  // the server started.
+  static async restored(name: string, backup: string, environment: Environment = {}): Promise<Gatehouse> {
     const database = await Database.create()
     const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-e2e-'))
+    const settings = { DATABASE_URL: database.url, GATEHOUSE_DATA_DIR: dataDir, ...environment }
+    const restore = new Program(serverBinary, ['restore', backup], settings, join(artifacts, 'logs', `${name}.log`))
+    if ((await restore.exit()) !== 0) throw new Error(`the backup was not restored:\n${restore.output}`)
+    return Gatehouse.#ready(name, database, dataDir, environment)
+  }
+
+  static async #ready(name: string, database: Database, dataDir: string, environment: Environment): Promise<Gatehouse> {
     const server = new Gatehouse(database, dataDir, await freePort(), environment, name)
     try {
       await server.#main.answers(`${server.url}/readyz`)

@@ -49,6 +49,14 @@ func BackedUp(ctx context.Context, q pg.Querier) error {
 	return nil
 }
 
+// BackedUpAt remembers a backup that this content came from, unless a later one is known.
+func (d *Domain) BackedUpAt(ctx context.Context, at time.Time) error {
+	if _, err := d.DB.Exec(ctx, `update public.instance set backup_at = greatest(backup_at, $1)`, at); err != nil {
+		return fmt.Errorf("remember the backup: %w", err)
+	}
+	return nil
+}
+
 // RemindIn says whether the owner wants to be reminded of backups.
 type RemindIn struct {
 	Elsewhere bool `json:"elsewhere"`

@@ -31,7 +31,7 @@ func orPutOff(err error) error {
 }
 
 // errHeld refuses what the owner asks to be sent.
-var errHeld = op.Errorf(op.Conflict, "Sends are on hold, because this database was restored or copied. Release the hold first (Settings, This installation); until then everything waits.")
+var errHeld = op.Errorf(op.Conflict, "Sends are on hold, so this would wait unseen. Release the hold first: Settings, This installation.")
 
 func held(ctx context.Context, q pg.Querier) (yes bool, err error) {
 	if err = q.QueryRow(ctx, `select exists (select from public.holds where released_at is null)`).Scan(&yes); err != nil {
@@ -78,16 +78,22 @@ func (d *Domain) exposed() []string {
 }
 
 // SendHeld wakes what a hold kept back: each endpoint is caught up with, one delivery first, then twice as many each second.
+// At one that failed last only the oldest delivery is woken: its success wakes the others, as after any failure.
 func (d *Domain) SendHeld(ctx context.Context, tx pg.Tx) error {
-	ids, err := waitingEndpoints(ctx, tx)
+	list, err := waitingEndpoints(ctx, tx)
 	if err != nil {
 		return err
 	}
 	// A task that looked at the hold just before it ended is asleep by then.
 	soon := time.Now().Add(catchUpEvery)
-	for _, id := range ids {
-		if _, err := d.jobs.With(tx).Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: id}, jobs.EnqueueOpts{UniqueByArgs: true, RunAt: soon}); err != nil {
-			return fmt.Errorf("catch up with endpoint %s: %w", id, err)
+	for _, e := range list {
+		if e.Failing {
+			_, err = d.jobs.With(tx).RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": e.ID, "event_id": e.Oldest}}, soon)
+		} else {
+			_, err = d.jobs.With(tx).Enqueue(ctx, CatchUpKind, CatchUpArgs{EndpointID: e.ID}, jobs.EnqueueOpts{UniqueByArgs: true, RunAt: soon})
+		}
+		if err != nil {
+			return fmt.Errorf("wake what waits for endpoint %s: %w", e.ID, err)
 		}
 	}
 	// Repetitions have a schedule of their own, which catching up leaves alone.
@@ -103,15 +109,24 @@ func (d *Domain) SendHeld(ctx context.Context, tx pg.Tx) error {
 	return nil
 }
 
-func waitingEndpoints(ctx context.Context, tx pg.Tx) ([]string, error) {
+// awaited is an endpoint that something waits for, and the oldest event that does.
+type awaited struct {
+	ID      string
+	Failing bool
+	Oldest  string
+}
+
+func waitingEndpoints(ctx context.Context, tx pg.Tx) ([]awaited, error) {
 	rows, err := tx.Query(ctx, `
-select e.id::text from public.webhook_endpoints e
-where e.enabled and e.deleted_at is null
-  and exists (select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting') order by e.id`)
+select e.id::text, s.failing_since is not null, d.event_id::text
+from public.webhook_endpoints e join public.webhook_endpoint_state s on s.endpoint_id = e.id
+cross join lateral (
+  select event_id from public.webhook_deliveries where endpoint_id = e.id and state = 'waiting' and trigger <> 'test' order by event_id limit 1) d
+where e.enabled and e.deleted_at is null order by e.id`)
 	if err != nil {
 		return nil, fmt.Errorf("find endpoints that something waits for: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[awaited])
 }
 
 // DropHeld gives up the deliveries of events up to the given number and every task that would send or repeat anything of

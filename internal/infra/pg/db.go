@@ -41,7 +41,7 @@ const lockTimeout = "8s"
 
 // Open connects a pool to url and proves it with one round trip. The
 // statement cache is on; "cached plan" errors after a migration by a newer
-// process are retried once by InTx (field case F57).
+// process are met with a second try (stale.go, InTx; field case F57).
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {

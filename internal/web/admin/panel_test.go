@@ -53,18 +53,19 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 	h := webtest.New(t, o, admin.Messages())
 	d := domain.New(domain.Sources{Jobs: q, Queue: q, Stream: s, DB: db})
 	plans := plansOf(t, db, d.Module().Ops)
+	house := instance.New(instance.Deps{DB: db, DataDir: t.TempDir(), Disks: []instance.Disk{{Name: "data directory", Path: t.TempDir()}}})
 	hub := live.New(d.Pulse, slog.New(slog.DiscardHandler))
 	t.Cleanup(hub.Close)
 	h.Router.Route("/admin", func(r chi.Router) {
 		r.Use(h.Gate.Require)
 		admin.Routes(h.Edge, admin.Sections{
-			Overview: overview.New(d, h.Edge, admin.LivePath),
+			Overview: overview.New(d, house, h.Edge, admin.LivePath),
 			Tasks:    tasks.New(d, plans, h.Edge, admin.LivePath),
 			Periodic: periodic.New(d, admin.LivePath),
 			Events:   events.New(d, admin.LivePath),
 			Webhooks: webhooks.New(newHooks(t, db, rec, q), plans, admin.LivePath),
 			Settings: settings.New(o, h.Gate),
-			Instance: instancepage.New(instance.New(instance.Deps{DB: db, DataDir: t.TempDir(), Disks: []instance.Disk{{Name: "data directory", Path: t.TempDir()}}}), o, admin.LivePath),
+			Instance: instancepage.New(house, o, admin.LivePath),
 			Notes:    notes.New(corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: postgres.New(db), Ring: func() {}}), d, plans, h.Edge),
 			Live:     hub,
 		})(r)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
@@ -21,14 +22,15 @@ const recent = 12
 // Section holds the handlers.
 type Section struct {
 	tasks *tasks.Domain
+	house *instance.Domain
 	edge  *edge.Edge
 	live  string
 }
 
 // New returns the section; live is the address of the event stream, "" for
 // still pages.
-func New(d *tasks.Domain, e *edge.Edge, live string) *Section {
-	return &Section{tasks: d, edge: e, live: live}
+func New(d *tasks.Domain, house *instance.Domain, e *edge.Edge, live string) *Section {
+	return &Section{tasks: d, house: house, edge: e, live: live}
 }
 
 // part is a stretch of the page that may fail alone: a failed load never looks
@@ -56,6 +58,7 @@ type view struct {
 	events part[tasks.EventPage]
 	tables part[[]tasks.Table]
 	passed part[[]tasks.Moment]
+	keeps  part[keeping]
 	since  map[tasks.State]part[time.Time] // the oldest failure in a state
 	flash  *ui.Flash
 	live   string
@@ -71,6 +74,7 @@ func (s *Section) Page(w http.ResponseWriter, r *http.Request) error {
 	v.counts = load(ctx, s, "counts", func(ctx context.Context) (tasks.OverviewOut, error) {
 		return s.tasks.Overview(ctx, tasks.OverviewIn{})
 	})
+	v.keeps = load(ctx, s, "backups and disks", s.keeping)
 	v.events = load(ctx, s, "events", func(ctx context.Context) (tasks.EventPage, error) {
 		return s.tasks.ListEvents(ctx, tasks.EventQuery{Limit: recent})
 	})
