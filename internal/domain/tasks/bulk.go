@@ -15,14 +15,19 @@ import (
 // BulkKind is the kind of task that retries or cancels many others.
 const BulkKind = "tasks.bulk"
 
+// frozenIDs is how many tasks a plan names one by one.
+const frozenIDs = 1000
+
 // MatchIn selects the tasks of a bulk action. Upto freezes the selection:
-// tasks made later are left alone.
+// tasks made later are left alone. IDs freezes it to the very tasks, as far as
+// they still match.
 type MatchIn struct {
 	States []State           `json:"states" jsonschema:"act on tasks in these states"`
 	Kind   string            `json:"kind,omitempty" jsonschema:"act on tasks of this kind; left out: every kind"`
 	Args   map[string]string `json:"args,omitempty" jsonschema:"act on tasks whose top-level arguments have these values"`
 	Error  string            `json:"error,omitempty" jsonschema:"act on tasks with an error that contains this text"`
 	Upto   ID                `json:"up_to_id,omitempty" jsonschema:"leave tasks with a higher number alone; left out: the highest that matches now"`
+	IDs    []ID              `json:"ids,omitempty" jsonschema:"of all that match act on these alone, at most 1000; a plan of so few sets it"`
 }
 
 func (m MatchIn) query() Query {
@@ -68,6 +73,9 @@ func (m MatchIn) check(allowed []State) error {
 			return op.Invalidf("states", "a task that is %s cannot be acted on like this", s)
 		}
 	}
+	if len(m.IDs) > frozenIDs {
+		return op.Invalidf("ids", "at most %d tasks can be named; leave it out for all that match", frozenIDs)
+	}
 	return nil
 }
 
@@ -103,9 +111,13 @@ func (d *Domain) runBulk(ctx context.Context, raw json.RawMessage) error {
 	if a.Action == "cancel" {
 		do = d.Jobs.Cancel
 	}
+	named := map[ID]bool{}
+	for _, id := range a.Match.IDs {
+		named[id] = true
+	}
 	var report BulkReport
 	_, err := d.walk(ctx, a.Match.query(), 0, func(t Task) error {
-		if t.ID > a.Match.Upto || t.Kind == BulkKind || (t.StartedAt != nil && t.StartedAt.After(a.At)) {
+		if t.ID > a.Match.Upto || (len(named) > 0 && !named[t.ID]) || t.Kind == BulkKind || (t.StartedAt != nil && t.StartedAt.After(a.At)) {
 			return nil
 		}
 		err := do(ctx, t.ID, jobs.Expected{State: t.State, Attempt: t.Attempt})

@@ -3,12 +3,13 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 )
 
 // planMatching says beforehand what a bulk action would touch, and freezes it:
-// tasks made later are left alone.
+// to the very tasks when they are few, else to those made until now.
 func (d *Domain) planMatching(verb string, allowed []State) func(context.Context, MatchIn) (op.Preview, MatchIn, error) {
 	return func(ctx context.Context, in MatchIn) (op.Preview, MatchIn, error) {
 		if err := in.check(allowed); err != nil {
@@ -16,11 +17,14 @@ func (d *Domain) planMatching(verb string, allowed []State) func(context.Context
 		}
 		var p op.Preview
 		var newest ID
+		var ids []ID
+		asked := in.IDs
 		more, err := d.walk(ctx, in.query(), walkBound, func(t Task) error {
-			if in.Upto != 0 && t.ID > in.Upto {
+			if (in.Upto != 0 && t.ID > in.Upto) || (len(asked) > 0 && !slices.Contains(asked, t.ID)) {
 				return nil
 			}
 			p.Count++
+			ids = append(ids, t.ID)
 			newest = max(newest, t.ID)
 			if len(p.Sample) < op.SampleSize {
 				p.Sample = append(p.Sample, fmt.Sprintf("task %d, %s, %s", t.ID, t.Kind, t.State))
@@ -35,6 +39,9 @@ func (d *Domain) planMatching(verb string, allowed []State) func(context.Context
 		}
 		if in.Upto == 0 {
 			in.Upto = newest
+		}
+		if len(ids) <= frozenIDs && !more {
+			in.IDs = ids
 		}
 		p.AtLeast = more
 		p.Summary = fmt.Sprintf("%s every task that matches, up to number %d, as one task that can be stopped by cancelling it.", verb, in.Upto)

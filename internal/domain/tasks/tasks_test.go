@@ -406,6 +406,39 @@ func TestBulkRetriesWhatMatchedAndNothingElse(t *testing.T) {
 	}
 }
 
+// What was shown is what is done: a task that comes to match between plan and deed is left alone, old as it may be.
+func TestAPlanOfManyIsFrozen(t *testing.T) {
+	t.Parallel()
+	q := &taskstest.Queue{Rows: []jobs.Job{{ID: 9, Kind: "k", State: jobs.Discarded}, {ID: 5, Kind: "k", State: jobs.Running}, {ID: 3, Kind: "k", State: jobs.Discarded}}}
+	d := taskstest.New(q, &taskstest.Stream{})
+	ops := d.Module().Ops
+	bulk := ops[slices.IndexFunc(ops, func(o op.Op) bool { return o.Name == "tasks.retry_matching" })]
+	preview, frozen, err := bulk.Plan(context.Background(), json.RawMessage(`{"states":["discarded"]}`))
+	if err != nil || preview.Count != 2 {
+		t.Fatalf("%+v %v", preview, err)
+	}
+	q.Rows[1].State = jobs.Discarded // it failed while the owner was reading
+	if _, err := bulk.Run(context.Background(), frozen); err != nil {
+		t.Fatal(err)
+	}
+	args, err := json.Marshal(q.Enqueued[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := jobs.WithRun(context.Background(), jobs.Run{ID: 10}, func(json.RawMessage) {})
+	if err := d.Module().Kinds[0].Handler(ctx, args); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range q.Rows {
+		if (j.ID == 5 && j.State != jobs.Discarded) || ((j.ID == 9 || j.ID == 3) && j.State != jobs.Pending) {
+			t.Errorf("task %d is %s", j.ID, j.State)
+		}
+	}
+	if _, err := d.RetryMatching(context.Background(), tasks.MatchIn{States: []tasks.State{"discarded"}, IDs: make([]tasks.ID, 1001)}); op.CodeOf(err) != op.Invalid {
+		t.Errorf("any number of ids: %v", err)
+	}
+}
+
 func TestBulkRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	d := taskstest.New(&taskstest.Queue{}, &taskstest.Stream{})

@@ -86,6 +86,9 @@ func TestProtocol(t *testing.T) {
 		if c.status == 200 && (!json.Valid([]byte(body)) || a.Header.Get("Cache-Control") != "private, no-store") {
 			t.Errorf("%s: %q %.100s", c.name, a.Header.Get("Cache-Control"), body)
 		}
+		if id := a.Header.Get("Mcp-Session-Id"); id != "" { // field case F55: none is opened, so none is left behind
+			t.Errorf("%s: session %q", c.name, id)
+		}
 		if c.status == 405 && a.Header.Get("Allow") != "POST" {
 			t.Errorf("%s: Allow %q", c.name, a.Header.Get("Allow"))
 		}
