@@ -51,12 +51,10 @@ type health struct {
 
 // writeSQL logs attempts and settles their deliveries, only where the lease's token still is the row's. All rows of
 // endpoints are locked first and in order: whoever parks or cancels the deliveries of an endpoint does the same, so that
-// neither waits for the other in a circle. It may commit asynchronously: a later synchronous commit carries it, and if the
-// database dies before, the delivery is sent once more under the same id.
+// neither waits for the other in a circle. It commits synchronously, once for the group: a database that dies may forget
+// an asynchronous commit, and the process that survives it would still write that the task is done.
 const writeSQL = `
-with relaxed as materialized (
-  select set_config('synchronous_commit', 'off', true)
-), r as materialized (
+with r as materialized (
   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::integer[],
     $10::text[], $11::text[], $12::integer[], $13::text[], $14::timestamptz[], $15::integer[], $16::integer[], $17::integer[], $18::integer[],
     $19::integer[], $20::boolean[], $21::text[], $22::text[], $23::boolean[], $24::text[], $25::boolean[], $26::text[]) with ordinality
@@ -67,7 +65,7 @@ with relaxed as materialized (
   select s.endpoint_id, s.lease_token from public.webhook_endpoint_state s
   where s.endpoint_id in (select endpoint_id from r) order by s.endpoint_id for no key update
 ), ready as materialized (
-  select count(*) as n from held, relaxed
+  select count(*) as n from held
 ), settled as (
   update public.webhook_deliveries d set
     attempts = d.attempts + 1,
