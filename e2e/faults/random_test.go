@@ -34,9 +34,10 @@ func mishaps() []mishap {
 		{"SIGTERM of a server", func(w *world, r *rand.Rand) { w.end(w.any(r), syscall.SIGTERM) }},
 		{"a server paused", func(w *world, r *rand.Rand) {
 			s := w.any(r)
-			w.must(s.Tell(syscall.SIGSTOP))
+			// One that gave up because the database was away when it started cannot be paused.
+			_ = s.Tell(syscall.SIGSTOP)
 			time.Sleep(some(r, 3*time.Second))
-			w.must(s.Tell(syscall.SIGCONT))
+			_ = s.Tell(syscall.SIGCONT)
 		}},
 		{"PostgreSQL restarted", func(w *world, r *rand.Rand) { w.endPostgres(syscall.SIGINT, some(r, time.Second)) }},
 		{"PostgreSQL crashed", func(w *world, r *rand.Rand) { w.endPostgres(syscall.SIGQUIT, some(r, time.Second)) }},
