@@ -289,8 +289,7 @@ func TestGreetingTellsTheRealPortAndTheLogTheLostSearch(t *testing.T) {
 	served := make(chan error, 1)
 	go func() {
 		served <- serve(ctx, &program{cfg: cfg, out: outWrite, errOut: logWrite}, nil)
-		outWrite.Close()
-		logWrite.Close()
+		_, _ = outWrite.Close(), logWrite.Close() // they cannot fail
 	}()
 	logged := make(chan bool, 1)
 	go func() { logged <- readUntil(logRead, "search cannot be used") }()
