@@ -205,7 +205,10 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 		webtest.Post("/admin/tasks/999/retry", "state", "discarded", "attempt", "1"),
 		webtest.Post("/admin/periodic/unknown/run"), webtest.Post("/admin/periodic/unknown/pause"), webtest.Post("/admin/events/none/requeue"),
 	} {
-		p.status(t, r, http.StatusNotFound)
+		body := p.status(t, r, http.StatusNotFound)
+		if r.Method == http.MethodGet && r.URL.Path != "/admin/nothing" { // which the whole site answers, not the panel
+			holds(t, body, `href="/admin/">`)
+		}
 	}
 }
 

@@ -68,6 +68,9 @@ func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func (e *Edge) writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
 	page := ui.Problem{Title: p.title, What: p.what, Next: p.next, Links: []ui.Link{{Label: "Front page", Href: "/"}}}
+	if strings.HasPrefix(r.URL.Path, "/admin/") { // the owner goes on where the owner was
+		page.Links = append([]ui.Link{{Label: "Overview", Href: "/admin/"}}, page.Links...)
+	}
 	if p.status >= http.StatusInternalServerError {
 		page.RequestID = RequestID(r.Context())
 	}
