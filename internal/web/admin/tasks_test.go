@@ -263,7 +263,7 @@ func TestMarkupOfStrangersIsTextWhenSomethingGoesWrong(t *testing.T) {
 		{webtest.Get("/admin/events/" + url.PathEscape(`<svg onload=alert(7)>`)), http.StatusNotFound},
 		{webtest.Post("/admin/periodic/" + url.PathEscape(`<svg onload=alert(7)>`) + "/run"), http.StatusNotFound},
 		{webtest.Post("/admin/tasks/12/retry", "state", "retryable", "attempt", "1"), http.StatusConflict},
-		{webtest.Post("/admin/tasks/matching", "action", "retry", "state", markup, "upto", "12"), http.StatusUnprocessableEntity},
+		{webtest.Post("/admin/tasks/matching", "action", "retry", "state", markup, "upto", "12"), http.StatusConflict},
 	} {
 		body := p.status(t, c.r, c.status)
 		for _, live := range []string{"<svg onload", "<script>alert", "</script><script>"} {
