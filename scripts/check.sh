@@ -69,7 +69,7 @@ go_suite() {
   local name=$1 since=$SECONDS status
   shift
   rm -f "$logs/$name.count"
-  timeout 1800 go run ./scripts/testcluster -- go test -json "$@" 2>&1 </dev/null |
+  timeout 2400 go run ./scripts/testcluster -- go test -json "$@" 2>&1 </dev/null |
     tee "$logs/$name.json" | go run ./scripts/tally "$logs/$name.count" >"$logs/$name.log"
   status=${PIPESTATUS[0]}
   count "$name" "$since" "$status" "$(cat "$logs/$name.count" 2>/dev/null)"
@@ -80,7 +80,7 @@ browser_tests() {
   rm -f e2e/artifacts/results.json
   (
     scripts/install-npm.sh &&
-      timeout 1500 go run ./scripts/testcluster -- npm --prefix e2e test
+      timeout 2400 go run ./scripts/testcluster -- npm --prefix e2e test
   ) >"$logs/browser-tests.log" 2>&1 </dev/null
   status=$?
   count browser-tests "$since" "$status" "$(node e2e/tally.mjs e2e/artifacts/results.json 2>/dev/null)"

@@ -4,7 +4,6 @@ package instance
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
@@ -142,8 +141,6 @@ func (s *Section) Remind(w http.ResponseWriter, r *http.Request) error {
 	edge.SetFlash(w, r, "backup-reminder", 0)
 	return edge.SeeOther(w, r, home)
 }
-
-func number(n int) string { return strconv.Itoa(n) }
 
 func trail() []ui.Link { return []ui.Link{{Label: "Settings", Href: settings}} }
 
