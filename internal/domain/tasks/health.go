@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 )
 
@@ -250,19 +252,43 @@ func (d *Domain) lookAtFailures(ctx context.Context) ([]Reason, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at failed tasks: %w", err)
 	}
-	total := o.Total("discarded")
-	if total.N == 0 {
-		return nil, nil
-	}
+	var total Count
 	var parts []string
 	for _, k := range o.Kinds {
-		if c := k.States["discarded"]; c.N > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", number(c), k.Kind))
+		c := k.States["discarded"]
+		if k.Kind == jobs.PeriodicKind && c.N > 0 {
+			if c, err = d.failingPeriodics(ctx); err != nil {
+				return nil, err
+			}
 		}
+		if c.N == 0 {
+			continue
+		}
+		total.N += c.N
+		total.AtLeast = total.AtLeast || c.AtLeast
+		parts = append(parts, fmt.Sprintf("%s %s", number(c), k.Kind))
+	}
+	if total.N == 0 {
+		return nil, nil
 	}
 	return []Reason{{Code: "tasks_discarded", Verdict: Attention, Title: "Tasks have failed for good",
 		Evidence: fmt.Sprintf("%s: %s.", plural(total, "task"), strings.Join(parts, ", ")),
 		Next:     "Read the error, mend its cause, then retry. They are kept for seven days.", Link: "/admin/tasks?state=discarded"}}, nil
+}
+
+// failingPeriodics counts those whose latest turn failed. A turn that failed and was followed by a good one, say after an
+// outage, needs nobody for the seven days that it is kept.
+func (d *Domain) failingPeriodics(ctx context.Context) (c Count, err error) {
+	periodics, err := d.Jobs.Periodic(ctx)
+	if err != nil {
+		return c, fmt.Errorf("look at failed periodics: %w", err)
+	}
+	for _, p := range periodics {
+		if p.Failing() {
+			c.N++
+		}
+	}
+	return c, nil
 }
 
 func (d *Domain) age(t *time.Time) time.Duration {

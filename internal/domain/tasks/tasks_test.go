@@ -301,6 +301,25 @@ func TestSearchThatCannotBeReachedIsAnAlertUntilItAnswers(t *testing.T) {
 	}
 }
 
+// A turn that failed needs nobody once a later one went well.
+func TestAFailedTurnIsMadeGoodByTheNext(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		history []jobs.PeriodicRun
+		reasons int
+	}{
+		{[]jobs.PeriodicRun{{OK: false}, {OK: true}}, 1},
+		{[]jobs.PeriodicRun{{OK: true}, {OK: false}}, 0},
+	} {
+		q := &taskstest.Queue{AllKinds: []jobs.Kind{{Name: jobs.PeriodicKind}}, Periodics: []jobs.PeriodicStatus{{Name: "sweep", History: c.history}},
+			Rows: []jobs.Job{{ID: 1, Kind: jobs.PeriodicKind, State: jobs.Discarded}}}
+		h, err := taskstest.New(q, &taskstest.Stream{}).Health(context.Background(), tasks.None{})
+		if err != nil || len(h.Reasons) != c.reasons {
+			t.Errorf("%+v: reasons %+v, error %v", c.history, h.Reasons, err)
+		}
+	}
+}
+
 // A task is compared with its own kind, and the finished ones are asked only when one runs long.
 func TestATaskThatTakesUnusuallyLongIsNamed(t *testing.T) {
 	t.Parallel()

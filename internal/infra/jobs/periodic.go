@@ -30,6 +30,12 @@ type PeriodicStatus struct {
 	History     []PeriodicRun `json:"history"` // newest first, at most 50
 }
 
+// Failing reports whether the latest turn failed. Each turn makes good for the one before.
+func (p PeriodicStatus) Failing() bool { return len(p.History) > 0 && !p.History[0].OK }
+
+// PeriodicKind is the kind of the jobs that are turns of periodics.
+const PeriodicKind = "periodic"
+
 // PeriodicRun is one turn of a periodic.
 type PeriodicRun struct {
 	At       time.Time     `json:"at"`

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	periodicName    = "periodic"
+	periodicName    = jobs.PeriodicKind
 	periodicQueue   = "maintenance"
 	periodicTimeout = 10 * time.Minute
 	keptTurns       = 50
