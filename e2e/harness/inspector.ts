@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { root } from './paths.ts'
 
-// What the package's launcher (cli.js) starts for --cli, without one more process in between.
-const inspector = join(root, 'e2e', 'node_modules', '@modelcontextprotocol', 'inspector-cli', 'build', 'index.js')
+// The package's own launcher.
+const inspector = join(root, 'e2e', 'node_modules', '@modelcontextprotocol', 'inspector-cli', 'build', 'cli.js')
 
 // Answered is what the Inspector printed: the result as JSON, or why there is none.
 export type Answered = { code: number; result: any; said: string }
