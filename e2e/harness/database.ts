@@ -30,18 +30,25 @@ export class Database {
 
   // query reads what no page shows. What a person can see is asserted on the page instead.
   async query<Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<Row[]> {
-    this.#pool ??= new pg.Pool({ connectionString: this.url, max: 2 }).on('connect', (client) => {
-      // When the database is dropped the server may end a connection before it has read our goodbye.
-      client.on('error', () => {})
-    })
-    return (await this.#pool.query<Row>(sql, values)).rows
+    return (await (this.#pool ??= pool(this.url)).query<Row>(sql, values)).rows
   }
 
   async drop(): Promise<void> {
-    await this.#pool?.end()
+    const pool = this.#pool
+    this.#pool = undefined
+    await pool?.end()
     // Force ends every connection, among them an autovacuum worker's, which only a superuser may end.
     await onCluster(process.env.GATEHOUSE_TEST_ADMIN_URL ?? clusterURL(), `drop database if exists ${this.name} with (force)`)
   }
+}
+
+// pool survives that the server ends a connection, in use or idle: when its database is dropped that may happen before the
+// server has read our goodbye. A query that was cut off still fails.
+function pool(url: string): pg.Pool {
+  const made = new pg.Pool({ connectionString: url, max: 2 })
+  made.on('error', () => {})
+  made.on('connect', (client) => client.on('error', () => {}))
+  return made
 }
 
 async function onCluster(address: string, sql: string): Promise<void> {
