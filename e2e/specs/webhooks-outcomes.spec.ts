@@ -36,7 +36,8 @@ test.describe('what becomes of an answer', () => {
     expect(requests.map((request) => request.status)).toEqual([500, 500, 200])
     expect(new Set(requests.map((request) => header(request, 'Webhook-Id')))).toEqual(new Set([done.event_id]))
     expect(Number(header(requests[2]!, 'Webhook-Timestamp'))).toBeGreaterThan(Number(header(requests[0]!, 'Webhook-Timestamp')))
-    expect(new Set(requests.map((request) => header(request, 'Webhook-Signature'))).size).toBe(3)
+    // The third was hurried and may fall into the same second as the one before, and a signature is of its second.
+    expect(header(requests[1]!, 'Webhook-Signature')).not.toBe(header(requests[0]!, 'Webhook-Signature'))
     expect(new Set(requests.map(text)).size).toBe(1)
     expect((await shop.endpoint()).status).toBe('on')
   })
