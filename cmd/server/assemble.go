@@ -115,11 +115,13 @@ func (a *app) domains(bell *events.Bell) ([]domain.Module, error) {
 	rec := events.NewRecorder(types, bell)
 	a.owner = owner.New(a.pool, rec)
 	a.corpus = corpus.New(corpus.Deps{DB: a.pool, Recorder: rec, Engine: a.engine, Ring: bell.Ring})
-	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{a.instanceAlerts, a.webhookAlerts, a.databaseAlerts, a.egressAlerts}})
 	if err := a.newWebhooks(rec); err != nil {
 		return nil, err
 	}
 	a.newInstance()
+	a.tasks = tasks.New(tasks.Sources{DB: a.pool, Search: a.engine, Checks: []tasks.Check{
+		alertsOf(a.instance.Alerts), alertsOf(a.webhooks.Alerts), a.databaseAlerts, a.egressAlerts,
+	}})
 	return []domain.Module{
 		a.owner.Module(),
 		a.corpus.Module(corpusjobs.New(a.corpus)),

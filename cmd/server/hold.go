@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
-	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
@@ -59,20 +58,6 @@ func (a *app) recognise(ctx context.Context, because string) error {
 		a.log.Warn("sends are on hold; the panel says what waits", "reason", found.Reason, "sessions_ended", found.Sessions, "page", a.cfg.baseURL.String()+instance.Page)
 	}
 	return nil
-}
-
-// instanceAlerts tells the page of tasks what is wrong with the installation.
-func (a *app) instanceAlerts(ctx context.Context) ([]tasks.Reason, error) {
-	alerts, err := a.instance.Alerts(ctx)
-	out := make([]tasks.Reason, 0, len(alerts))
-	for _, w := range alerts {
-		verdict := tasks.Attention
-		if w.Stuck {
-			verdict = tasks.Stuck
-		}
-		out = append(out, tasks.Reason{Code: w.Code, Verdict: verdict, Title: w.Title, Evidence: w.Evidence, Next: w.Next, Link: w.Link})
-	}
-	return out, err
 }
 
 // putOnHold is for a copy that cannot be recognised, such as that of a whole machine: before its first start.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
 	webhookjobs "github.com/gatehouse-hq/gatehouse/internal/domain/webhooks/subscriber"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
@@ -32,18 +31,4 @@ func (a *app) connectWebhooks() {
 func (a *app) event(ctx context.Context, id string) (events.Event, error) {
 	e, err := a.bus.Get(ctx, id)
 	return e.Event, err
-}
-
-// webhookAlerts tells the page of tasks what the webhooks domain worries about.
-func (a *app) webhookAlerts(ctx context.Context) ([]tasks.Reason, error) {
-	alerts, err := a.webhooks.Alerts(ctx)
-	out := make([]tasks.Reason, 0, len(alerts))
-	for _, w := range alerts {
-		verdict := tasks.Attention
-		if w.Stuck {
-			verdict = tasks.Stuck
-		}
-		out = append(out, tasks.Reason{Code: w.Code, Verdict: verdict, Title: w.Title, Evidence: w.Evidence, Next: w.Next, Link: w.Link})
-	}
-	return out, err
 }

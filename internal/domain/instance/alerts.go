@@ -4,21 +4,16 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/domain"
 )
 
 // Page is where the owner decides about a hold, and sees to backups and disks.
 const Page = "/admin/instance"
 
-// Alert is something about this installation that needs the owner.
-type Alert struct {
-	Code, Title, Evidence, Next, Link string
-	// Stuck: it does not move and will not by itself.
-	Stuck bool
-}
-
 // Alerts are a hold, an overdue backup, and a disk that is nearly full.
-func (d *Domain) Alerts(ctx context.Context) ([]Alert, error) {
-	var out []Alert
+func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
+	var out []domain.Alert
 	h, err := d.Current(ctx)
 	if err != nil {
 		return nil, err
@@ -36,19 +31,19 @@ func (d *Domain) Alerts(ctx context.Context) ([]Alert, error) {
 	// A disk that cannot be asked is no reason to show nothing at all.
 	spaces, err := d.Spaces()
 	if err != nil {
-		return append(out, Alert{Code: "disk_unknown", Title: "Free space is not known", Evidence: err.Error() + ".", Next: "Look at the disk yourself.", Link: Page}), nil
+		return append(out, domain.Alert{Code: "disk_unknown", Title: "Free space is not known", Evidence: err.Error() + ".", Next: "Look at the disk yourself.", Link: Page}), nil
 	}
 	for _, s := range spaces {
 		if s.Low {
-			out = append(out, Alert{Code: "disk_low", Title: "A disk is nearly full", Link: Page,
+			out = append(out, domain.Alert{Code: "disk_low", Title: "A disk is nearly full", Link: Page,
 				Evidence: s.String() + " (" + s.Name + ").", Next: "Make room or enlarge the disk. On a full disk saving fails, and what you typed is kept on the page."})
 		}
 	}
 	return out, nil
 }
 
-func (h *Hold) alert() Alert {
-	return Alert{Code: "hold", Title: "Nothing is sent: sends are on hold", Stuck: true, Link: Page,
+func (h *Hold) alert() domain.Alert {
+	return domain.Alert{Code: "hold", Title: "Nothing is sent: sends are on hold", Stuck: true, Link: Page,
 		Evidence: h.Reason + " Sends are kept back since " + moment(h.SetAt) + ". " + h.Waiting.String(),
 		Next:     "See what waits, and choose whether it is sent or dropped."}
 }
@@ -67,8 +62,8 @@ func (w Waiting) String() string {
 	return fmt.Sprintf("%d deliveries wait, the oldest since %s.", n, moment(*w.Oldest))
 }
 
-func (b Backups) alert() Alert {
-	a := Alert{Code: "backup_overdue", Title: "There is no recent backup", Link: Page,
+func (b Backups) alert() domain.Alert {
+	a := domain.Alert{Code: "backup_overdue", Title: "There is no recent backup", Link: Page,
 		Next: "On the server, run gatehouse backup with a directory that does not exist yet; better, let a timer do it. If the database is backed up otherwise, say so."}
 	a.Evidence = "This site is in use since " + moment(b.since) + ", and no backup was made."
 	if b.Last != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
 )
@@ -77,24 +78,17 @@ from hours left join sample s using (hour) group by grouping sets ((hours.hour),
 	return h, nil
 }
 
-// Alert is something about webhooks that needs the owner.
-type Alert struct {
-	Code, Title, Evidence, Next, Link string
-	// Stuck: it does not move and will not by itself.
-	Stuck bool
-}
-
 // Alerts are endpoints that have failed for half the time after which they are switched off, and those that were.
-func (d *Domain) Alerts(ctx context.Context) ([]Alert, error) {
+func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
 	rows, err := readRows(ctx, d.DB, `
 where e.deleted_at is null and ((not e.enabled and e.disabled_reason in ('gone', 'failing')) or (e.enabled and s.failing_since < clock_timestamp() - $1::interval))
 order by e.created_at limit 20`, DisableAfter/2)
 	if err != nil {
 		return nil, err
 	}
-	out := []Alert{}
+	out := []domain.Alert{}
 	for _, r := range rows {
-		a := Alert{Link: "/admin/webhooks/" + r.ID}
+		a := domain.Alert{Link: "/admin/webhooks/" + r.ID}
 		if r.Enabled {
 			a.Code, a.Title = "webhook_failing", "A webhook endpoint keeps failing"
 			a.Evidence = fmt.Sprintf("%s has not answered well since %s. It is switched off after five days.", r.name(), r.FailingSince.UTC().Format("2 January 15:04 UTC"))
@@ -112,7 +106,7 @@ order by e.created_at limit 20`, DisableAfter/2)
 }
 
 // lostKey is one alert when secrets are sealed under another key than the one in use.
-func (d *Domain) lostKey(ctx context.Context) ([]Alert, error) {
+func (d *Domain) lostKey(ctx context.Context) ([]domain.Alert, error) {
 	rows, err := readRows(ctx, d.DB, `where e.deleted_at is null`)
 	if err != nil {
 		return nil, err
@@ -127,7 +121,7 @@ func (d *Domain) lostKey(ctx context.Context) ([]Alert, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	return []Alert{{Code: "webhook_key_lost", Title: "Webhook secrets cannot be read", Stuck: true, Link: "/admin/webhooks",
+	return []domain.Alert{{Code: "webhook_key_lost", Title: "Webhook secrets cannot be read", Stuck: true, Link: "/admin/webhooks",
 		Evidence: fmt.Sprintf("The secrets of %d endpoints are sealed under key %s; the key in use is %s. This process can send nothing to them; what happens waits, and no attempt is spent.", n, lost.Sealed, lost.Have),
 		Next:     "Put the old key back (GATEHOUSE_SEAL_KEY or the key file of the backup), or delete these endpoints and create them anew."}}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,51 +129,5 @@ func BenchmarkCommitToFannedOut(b *testing.B) {
 		slices.Sort(took)
 		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 		b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-	}
-}
-
-// BenchmarkWriters is what events and wake-ups cost 50 concurrent writers
-// (field case F03). Compare within one run; machines differ.
-func BenchmarkWriters(b *testing.B) {
-	for _, mode := range []string{"no events", "events", "events and wake-up", "events and relay"} {
-		b.Run(mode, func(b *testing.B) {
-			db, bell, _ := site(b, mode == "events and relay")
-			if _, err := db.Exec(b.Context(), `create table things (id bigint generated always as identity primary key, title text)`); err != nil {
-				b.Fatal(err)
-			}
-			if mode == "events" {
-				bell = events.NewBell() // nobody hears it
-			}
-			recorder := events.NewRecorder(types(), bell)
-			write := func(ctx context.Context) error {
-				return pg.InTx(ctx, db, func(tx pg.Tx) error {
-					if _, err := tx.Exec(ctx, `insert into things (title) values ($1)`, "a title"); err != nil || mode == "no events" {
-						return err
-					}
-					_, err := recorder.With(tx).Record(ctx, owner, "thing.made", "thing/1", map[string]bool{"published": true})
-					return err
-				})
-			}
-			for b.Loop() {
-				var commits atomic.Int64
-				var writers sync.WaitGroup
-				const span = 4 * time.Second
-				ctx, cancel := context.WithTimeout(b.Context(), span)
-				for range 50 {
-					writers.Go(func() {
-						for ctx.Err() == nil {
-							if err := write(context.WithoutCancel(ctx)); err != nil {
-								b.Error(err)
-								return
-							}
-							commits.Add(1)
-						}
-					})
-				}
-				writers.Wait()
-				cancel()
-				b.ReportMetric(float64(commits.Load())/span.Seconds(), "commits/s")
-			}
-		})
 	}
 }
