@@ -59,8 +59,7 @@ func TestStoppedAtEachHop(t *testing.T) {
 		w.more(10)
 		f := w.hold(table, "exclusive")
 		f.reached(1)
-		w.must(s.Tell(syscall.SIGTERM))
-		time.Sleep(500 * time.Millisecond) // the stop stands at the lock as well
+		w.tellToStop(s) // the stop stands at the lock as well
 		f.release()
 		w.stop()
 		w.endsWith(s, 0, 25*time.Second)
@@ -188,8 +187,7 @@ func TestStoppedDuringReindexAndImport(t *testing.T) {
 	f := w.hold("search_documents", "exclusive")
 	w.call("corpus.reindex", map[string]any{})
 	f.reached(1)
-	w.must(s.Tell(syscall.SIGTERM))
-	time.Sleep(300 * time.Millisecond)
+	w.tellToStop(s)
 	f.release()
 	w.endsWith(s, 0, 25*time.Second)
 	again(t, s)
@@ -205,8 +203,7 @@ func TestStoppedDuringReindexAndImport(t *testing.T) {
 	in := map[string]any{"name": "Vault", "files": files, "publish_default": true}
 	go func() { imported <- w.owner.Call(t.Context(), s, "corpus.import", in, nil) }()
 	f.reached(1)
-	w.must(s.Tell(syscall.SIGTERM))
-	time.Sleep(300 * time.Millisecond)
+	w.tellToStop(s)
 	f.release()
 	w.endsWith(s, 0, 25*time.Second)
 	err := <-imported

@@ -18,7 +18,7 @@ func TestPostgresStoppedAndStarted(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
 		w.more(30)
 		w.must(w.cluster.Hurt(t.Context(), how))
-		time.Sleep(300 * time.Millisecond) // an outage, not a hiccup
+		w.allLost() // an outage, not a hiccup
 		w.must(w.cluster.Again(t.Context()))
 		w.allReady()
 	}
@@ -41,12 +41,12 @@ func TestConnectionsLost(t *testing.T) {
 		"cut and refused": func() {
 			w.link.Refuse(true)
 			w.link.Cut()
-			time.Sleep(time.Second)
+			w.allLost()
 			w.link.Refuse(false)
 		},
 		"swallowed": func() {
 			w.link.Stall(true)
-			time.Sleep(2 * time.Second)
+			w.allLost()
 			w.link.Stall(false)
 		},
 	} {

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -135,6 +137,33 @@ func (w *world) allReady() {
 	for _, s := range w.servers {
 		w.must(s.Ready(w.Context()))
 	}
+}
+
+// allLost waits until every server has noticed that it cannot work.
+func (w *world) allLost() {
+	w.Helper()
+	for _, s := range w.servers {
+		w.must(blackbox.Eventually(w.Context(), 30*time.Second, func() error {
+			if s.Answers(w.Context()) == nil {
+				return errors.New("the server still says that it is ready")
+			}
+			return nil
+		}))
+	}
+}
+
+// tellToStop signals s and waits until it says that it stops.
+func (w *world) tellToStop(s *blackbox.Server) {
+	w.Helper()
+	const said = "stopping; a second signal stops at once"
+	before := strings.Count(s.Log(1<<20), said)
+	w.must(s.Tell(syscall.SIGTERM))
+	w.must(blackbox.Eventually(w.Context(), 30*time.Second, func() error {
+		if strings.Count(s.Log(1<<20), said) <= before {
+			return errors.New("the server does not say that it stops")
+		}
+		return nil
+	}))
 }
 
 // load lets n writers work until finish.
