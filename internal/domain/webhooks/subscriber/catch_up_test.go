@@ -3,10 +3,8 @@ package subscriber_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
-	"github.com/gatehouse-hq/gatehouse/mock-stack/sink"
 )
 
 // A step of catching up that met a failing receiver waits for minutes; when the receiver answers well again before that,
@@ -14,13 +12,7 @@ import (
 func TestRecoveryDoesNotWaitForAStepThatWasPutOff(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.process.stop()
-	h.process = h.start(func(int) time.Duration { return time.Hour })
-	h.db = h.process.db
-	h.sink.SetPlan("a", sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Status: 500, Count: 1}}})
-	id := h.endpoint("a").Endpoint.ID
-	first := h.happen(1, "thing.made", `{}`)
-	h.status(id, webhooks.Failing)
+	id, first := h.failingOnce()
 	const n = 5
 	h.happen(n, "thing.made", `{}`) // five minutes out
 	eventually(t, "they are owed", func() bool { return h.waiting(id) == n+1 })

@@ -74,6 +74,20 @@ func (h *house) start(backoff func(int) time.Duration) *process {
 	return h.startWith(make([]byte, seal.KeyBytes), backoff)
 }
 
+// failingOnce makes an endpoint whose receiver refused its first event and answers well from then on; the retry is an hour
+// away.
+func (h *house) failingOnce() (id string, first []string) {
+	h.t.Helper()
+	h.process.stop()
+	h.process = h.start(func(int) time.Duration { return time.Hour })
+	h.db = h.process.db
+	h.sink.SetPlan("a", sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Status: 500, Count: 1}}})
+	id = h.endpoint("a").Endpoint.ID
+	first = h.happen(1, "thing.made", `{}`)
+	h.status(id, webhooks.Failing)
+	return id, first
+}
+
 // startWith starts a process whose secrets are sealed under key.
 func (h *house) startWith(key []byte, backoff func(int) time.Duration) *process {
 	h.t.Helper()

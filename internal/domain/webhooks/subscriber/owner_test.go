@@ -117,13 +117,7 @@ func TestCancelledWhileItIsSent(t *testing.T) {
 func TestManyRetriesAreNotPulledForwardAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.process.stop()
-	h.process = h.start(func(int) time.Duration { return time.Hour })
-	h.db = h.process.db
-	h.sink.SetPlan("a", sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Status: 500, Count: 1}}})
-	id := h.endpoint("a").Endpoint.ID
-	first := h.happen(1, "thing.made", `{}`)
-	h.status(id, webhooks.Failing)
+	id, first := h.failingOnce()
 	const n = 300
 	h.happen(n, "thing.made", `{}`) // five minutes out
 	eventually(t, "they are owed", func() bool { return h.waiting(id) == n+1 })

@@ -108,14 +108,7 @@ func TestSlowEndpointHoldsNobodyUp(t *testing.T) {
 func TestFailingAndRecovering(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.process.stop()
-	h.process = h.start(func(int) time.Duration { return time.Hour })
-	h.db = h.process.db
-	h.sink.SetPlan("a", sink.Plan{Steps: []sink.Step{{Status: 500, Count: 1}}})
-	c := h.endpoint("a")
-	id := c.Endpoint.ID
-	first := h.happen(1, "thing.made", `{}`)
-	h.status(id, webhooks.Failing)
+	id, first := h.failingOnce()
 	second := h.happen(3, "thing.made", `{}`) // starts five minutes out
 	eventually(t, "it is owed", func() bool { return h.waiting(id) == 4 })
 	if n := h.sink.Count("a").Requests; n != 1 {
