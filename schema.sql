@@ -6,15 +6,10 @@
 -- it would be planned anew in each statement, which cost 50 writers half of their commits.
 create function public.uuid_v7() returns uuid
 language sql volatile parallel safe
--- RFC 9562: 48 bits of unix milliseconds, version 7, variant 2, the rest random (PostgreSQL has it from 18 on).
-return encode(
-  set_bit(
-    set_bit(
-      overlay(uuid_send(gen_random_uuid())
-        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-        from 1 for 6),
-      52, 1),
-    53, 1), 'hex')::uuid;
+-- RFC 9562: 48 bits of unix milliseconds, version 7, 12 bits of the millisecond's fraction (method 3), variant 2, the
+-- rest random. PostgreSQL has it from 18 on.
+return (overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 4096000)::bigint), 15, '0') placing '7' from 13 for 0)
+  || substr(gen_random_uuid()::text, 20))::uuid;
 
 -- events: none (bookkeeping of the migrator)
 create table public.schema_stamp (

@@ -152,11 +152,14 @@ test.describe.serial('tasks', () => {
     const [one, two] = [await failing(page, operation, server, 'Juniper'), await failing(page, operation, server, 'Kale')]
     await mendSearch(server)
     await page.goto('/admin/tasks?state=retryable')
-    // The second click comes before the first page has.
+    // The first page does not come before the second click.
+    const asked = page.waitForRequest(`**/admin/tasks/${one}`)
+    await page.route(`**/admin/tasks/${one}`, () => {})
     await row(page, one).getByRole('link', { name: String(one), exact: true }).click({ noWaitAfter: true })
-    await page.goto('/admin/tasks?state=retryable')
+    await asked
     await row(page, two).getByRole('link', { name: String(two), exact: true }).click()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Task ${two}`)
+    await page.unroute(`**/admin/tasks/${one}`)
     await page.getByRole('button', { name: 'Cancel' }).click()
     await expect(page.getByText('The task is cancelled')).toBeVisible()
     await until(page, `/admin/tasks/${one}`, 'retryable')
