@@ -29,9 +29,9 @@ const (
 	catchUpFailing = 30 * time.Second
 )
 
-// CatchUpLater pulls an endpoint's retries forward after it has answered well again.
-func (d *Domain) CatchUpLater(ctx context.Context, endpointID string) error {
-	return d.catchUpAt(ctx, d.jobs, endpointID, time.Now().Add(catchUpEvery))
+// CatchUpLater pulls an endpoint's retries forward once tx, which records that it has answered well again, has committed.
+func (d *Domain) CatchUpLater(ctx context.Context, tx pg.Tx, endpointID string) error {
+	return d.catchUpAt(ctx, d.jobs.With(tx), endpointID, time.Now().Add(catchUpEvery))
 }
 
 func (d *Domain) startCatchUp(ctx context.Context, tx pg.Tx, endpointID string) error {

@@ -7,7 +7,8 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events/webhook"
 )
 
-// consequences does what an attempt means for its endpoint beyond the record: switching off, and catching up.
+// consequences does what an attempt means for its endpoint beyond the record: it may be switched off. A process killed
+// before that did not end the task either, and whoever takes it up comes by here again.
 func (h *Handlers) consequences(ctx context.Context, e entry, w written) error {
 	if !e.counts {
 		return nil
@@ -19,8 +20,6 @@ func (h *Handlers) consequences(ctx context.Context, e entry, w written) error {
 	case w.health.limit:
 		_, err := h.domain.Disable(ctx, e.endpoint, webhooks.FailingReason)
 		return err
-	case w.health.recovered:
-		return h.domain.CatchUpLater(ctx, e.endpoint)
 	}
 	return nil
 }

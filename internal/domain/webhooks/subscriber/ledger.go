@@ -42,11 +42,10 @@ type written struct {
 
 // health is an endpoint's record of failure after a group was written. It is only filled where the group changed it.
 type health struct {
-	recovered bool
-	since     *time.Time
-	attempts  int
-	days      int
-	limit     bool // past everything that DisableAfter, DisableAttempts and DisableDays ask for
+	since    *time.Time
+	attempts int
+	days     int
+	limit    bool // past everything that DisableAfter, DisableAttempts and DisableDays ask for
 }
 
 // writeSQL logs attempts and settles their deliveries, only where the lease's token still is the row's. All rows of
@@ -111,15 +110,39 @@ returning s.endpoint_id::text, was.failing_since is not null and s.failing_since
   coalesce(s.failing_since < clock_timestamp() - $6::interval, false) and s.failed_attempts >= $7 and s.failed_days >= $8`
 
 // ledger writes entries, many at once. Two of one delivery never go into one group: each gets its number.
-func ledger(db *pg.DB) *group[entry, written] {
+func ledger(d *webhooks.Domain) *group[entry, written] {
 	return &group[entry, written]{most: 250, apart: func(e entry) string { return e.endpoint + e.event },
-		run: func(ctx context.Context, in []entry) ([]written, error) { return write(ctx, db, in) }}
+		run: func(ctx context.Context, in []entry) ([]written, error) { return record(ctx, d, in) }}
 }
 
-func write(ctx context.Context, db *pg.DB, in []entry) ([]written, error) {
-	out := make([]written, len(in))
+// record writes a group. Where it ends an endpoint's failing, what was put off meanwhile is sent for in the same
+// transaction: a process killed in between would leave it to its own hour.
+func record(ctx context.Context, d *webhooks.Domain, in []entry) (out []written, err error) {
+	t := tally(in)
+	if !slices.Contains(t.cleared, true) {
+		out, _, err = write(ctx, d.DB, in, t)
+		return out, err
+	}
+	err = pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
+		var recovered []string
+		if out, recovered, err = write(ctx, tx, in, t); err != nil {
+			return err
+		}
+		for _, id := range recovered {
+			if err := d.CatchUpLater(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// write runs the statements of a group and names the endpoints, in order, that fail no more.
+func write(ctx context.Context, q pg.Querier, in []entry, t tallied) (out []written, recovered []string, err error) {
+	out = make([]written, len(in))
 	healths := map[string]health{}
-	// Both statements are one implicit transaction: a batch ends with one Sync.
+	// Outside of a transaction both statements are one all the same: a batch ends with one Sync.
 	var b pgx.Batch
 	b.Queue(writeSQL, columns(in)...).Query(func(rows pgx.Rows) error {
 		var n, attempts int
@@ -130,25 +153,29 @@ func write(ctx context.Context, db *pg.DB, in []entry) ([]written, error) {
 		})
 		return err
 	})
-	if t := tally(in); len(t.ids) > 0 {
+	if len(t.ids) > 0 {
 		b.Queue(healthSQL, t.ids, t.tokens, t.cleared, t.failures, t.waits, webhooks.DisableAfter, webhooks.DisableAttempts, webhooks.DisableDays).
 			Query(func(rows pgx.Rows) error {
 				var id string
 				var h health
-				_, err := pgx.ForEachRow(rows, []any{&id, &h.recovered, &h.since, &h.attempts, &h.days, &h.limit}, func() error {
-					healths[id] = h
+				var well bool
+				_, err := pgx.ForEachRow(rows, []any{&id, &well, &h.since, &h.attempts, &h.days, &h.limit}, func() error {
+					if healths[id] = h; well {
+						recovered = append(recovered, id)
+					}
 					return nil
 				})
 				return err
 			})
 	}
-	if err := db.SendBatch(ctx, &b).Close(); err != nil {
-		return nil, fmt.Errorf("write %d attempts: %w", len(in), err)
+	if err := q.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, nil, fmt.Errorf("write %d attempts: %w", len(in), err)
 	}
 	for i, e := range in {
 		out[i].health = healths[e.endpoint]
 	}
-	return out, nil
+	slices.Sort(recovered) // whoever enqueues for several endpoints does so in order
+	return out, recovered, nil
 }
 
 // tallied is what a group's outcomes mean for endpoints, for those that they change anything for.

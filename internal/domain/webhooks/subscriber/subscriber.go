@@ -35,7 +35,7 @@ func New(d *webhooks.Domain, client webhook.Doer, version string) *Handlers {
 	h := &Handlers{
 		domain: d, client: client, userAgent: "Gatehouse/" + version,
 		lines: newLines(d.DB), receivers: &receivers{domain: d, byID: map[string]*receiver{}},
-		bodies: &bodies{byID: map[string][]byte{}}, lookup: lookup(d.DB), ledger: ledger(d.DB),
+		bodies: &bodies{byID: map[string][]byte{}}, lookup: lookup(d.DB), ledger: ledger(d),
 	}
 	d.OnChange(h.changed)
 	return h
