@@ -66,26 +66,6 @@ type GetIn struct {
 	ID string `json:"id"`
 }
 
-// ListIn asks for the endpoints there are, or for those that were deleted and still have a log.
-type ListIn struct {
-	Deleted bool `json:"deleted,omitempty" jsonschema:"list deleted endpoints instead, while their log is kept"`
-}
-
-// ListOut is every endpoint, oldest first.
-type ListOut struct {
-	Endpoints []Endpoint `json:"endpoints"`
-}
-
-// List reads every endpoint.
-func (d *Domain) List(ctx context.Context, in ListIn) (ListOut, error) {
-	rows, err := readRows(ctx, d.DB, `where (e.deleted_at is not null) = $1 order by e.created_at, e.id limit 2000`, in.Deleted)
-	if err != nil {
-		return ListOut{}, err
-	}
-	out, err := d.show(ctx, d.DB, rows...)
-	return ListOut{Endpoints: orEmpty(out)}, err
-}
-
 // live reads an endpoint that is not deleted and still is as the caller saw it.
 func (d *Domain) live(ctx context.Context, q pg.Querier, ref Ref, lock string) (row, error) {
 	r, err := read(ctx, q, ref.ID, lock)

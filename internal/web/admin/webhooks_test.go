@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -529,16 +531,35 @@ func TestTheListSaysHowEachEndpointIsDoingAndWhy(t *testing.T) {
 	lacks(t, p.page(t, "/admin/webhooks/"+ids["Gone"]), "Recover since", "/pause")
 }
 
-// One page reads the health of as many endpoints as it shows, not of all.
+// Pages lead on and back, each with the health of the endpoints on it alone.
 func TestALongListOfEndpointsHasPages(t *testing.T) {
 	t.Parallel()
 	p := openReceivers(t)
-	for i := range 26 {
+	for i := range 51 {
 		p.endpoint(t, fmt.Sprintf("Shop %d.", i))
 	}
-	first, second := p.page(t, "/admin/webhooks"), p.page(t, "/admin/webhooks?page=2")
-	holds(t, first, "Shop 24.", "page=2")
-	lacks(t, first, "Shop 25.")
-	holds(t, second, "Shop 25.", "page=1")
-	lacks(t, second, "Shop 24.")
+	link := func(page, rel string) string {
+		t.Helper()
+		m := regexp.MustCompile(`rel="` + rel + `" href="([^"]*)"`).FindStringSubmatch(page)
+		if m == nil {
+			t.Fatalf("no link to the %s page\n%s", rel, page)
+		}
+		return html.UnescapeString(m[1])
+	}
+	first := p.page(t, "/admin/webhooks")
+	holds(t, first, "Shop 24.")
+	lacks(t, first, "Shop 25.", `rel="prev"`)
+	second := p.page(t, link(first, "next"))
+	holds(t, second, "Shop 25.", "Shop 49.")
+	lacks(t, second, "Shop 24.", "Shop 50.")
+	third := p.page(t, link(second, "next"))
+	holds(t, third, "Shop 50.")
+	lacks(t, third, `rel="next"`)
+	if at := link(third, "prev"); !strings.Contains(p.page(t, at), "Shop 49.") {
+		t.Errorf("the way back from the third page leads to %s", at)
+	}
+	if at := link(second, "prev"); at != "/admin/webhooks" {
+		t.Errorf("the way back from the second page leads to %s", at)
+	}
+	holds(t, p.status(t, webtest.Get("/admin/webhooks?cursor=nonsense"), http.StatusUnprocessableEntity), "start again")
 }
