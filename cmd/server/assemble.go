@@ -170,10 +170,16 @@ func (a *app) queue(ctx context.Context, bell *events.Bell, modules []domain.Mod
 	return nil
 }
 
-// start begins to listen, work and relay. Cancelling ctx is a hard stop.
-func (a *app) start(ctx context.Context) error {
+// start begins to listen, work and relay. Cancelling ctx is a hard stop. After an error nothing of it runs.
+func (a *app) start(ctx context.Context) (err error) {
 	loops, cancel := context.WithCancel(ctx)
 	a.endLoops = cancel
+	defer func() {
+		if err != nil {
+			cancel()
+			a.loops.Wait()
+		}
+	}()
 	a.loops.Go(func() { a.listener.Run(loops) })
 	a.loops.Go(func() {
 		if err := a.listener.Prove(loops, a.pool, 10*time.Second); err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/egress"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs/river"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/embedded"
 )
 
@@ -20,6 +22,7 @@ import (
 // that every wrong value is named at the start and not in the middle of work.
 type config struct {
 	databaseURL    string // empty: the private cluster
+	databaseWait   time.Duration
 	addr           string
 	dataDir        string
 	baseURL        *url.URL
@@ -122,13 +125,7 @@ func readConfig(env func(string) string) (config, error) {
 	if c.setupToken != "" && len(c.setupToken) < 16 {
 		wrong = append(wrong, errors.New("GATEHOUSE_SETUP_TOKEN is shorter than 16 characters; anyone could guess it"))
 	}
-	if c.webhookWorkers, err = readCount(env("GATEHOUSE_WEBHOOK_WORKERS"), 200, 5, 2000); err != nil {
-		miss("GATEHOUSE_WEBHOOK_WORKERS", "a number from 5 to 2000")
-	}
-	n, err := readCount(env("GATEHOUSE_POOL_SIZE"), 40, 30, 500)
-	if c.poolSize = int32(n); err != nil {
-		miss("GATEHOUSE_POOL_SIZE", "a number from 30 to 500")
-	}
+	c.readCounts(env, miss)
 	if c.dataDir == "" {
 		if c.dataDir, err = embedded.DefaultDataDir(); err != nil {
 			wrong = append(wrong, fmt.Errorf("GATEHOUSE_DATA_DIR is not set and no default is at hand: %w", err))
@@ -137,6 +134,25 @@ func readConfig(env func(string) string) (config, error) {
 		miss("GATEHOUSE_DATA_DIR", "a directory")
 	}
 	return c, errors.Join(wrong...)
+}
+
+// readCounts reads what bounds the work of this process.
+func (c *config) readCounts(env func(string) string, miss func(name, allowed string)) {
+	var err error
+	if c.webhookWorkers, err = readCount(env("GATEHOUSE_WEBHOOK_WORKERS"), 200, 5, 2000); err != nil {
+		miss("GATEHOUSE_WEBHOOK_WORKERS", "a number from 5 to 2000")
+	}
+	least := river.LeastPool(jobs.Queues(c.webhookWorkers)) // what the queue would refuse later, in words of its own
+	n, err := readCount(env("GATEHOUSE_POOL_SIZE"), 40, least, 500)
+	if c.poolSize = int32(n); err != nil {
+		miss("GATEHOUSE_POOL_SIZE", fmt.Sprintf("a number from %d to 500", least))
+	}
+	c.databaseWait = 5 * time.Minute
+	if v := env("GATEHOUSE_DATABASE_WAIT"); v != "" {
+		if c.databaseWait, err = time.ParseDuration(v); err != nil || c.databaseWait < 0 || c.databaseWait > 24*time.Hour {
+			miss("GATEHOUSE_DATABASE_WAIT", "a time from 0s to 24h, such as 90s or 10m")
+		}
+	}
 }
 
 func orDefault(v, otherwise string) string {

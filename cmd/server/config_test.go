@@ -21,7 +21,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.addr != "127.0.0.1:8080" || c.role != "all" || c.baseURL.String() != "http://127.0.0.1:8080" || c.retention != 14*24*time.Hour || c.demo {
+	if c.addr != "127.0.0.1:8080" || c.role != "all" || c.baseURL.String() != "http://127.0.0.1:8080" || c.retention != 14*24*time.Hour || c.databaseWait != 5*time.Minute || c.demo {
 		t.Errorf("%+v", c)
 	}
 }
@@ -41,7 +41,8 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		"GATEHOUSE_MEILI_URL":       "meili",
 		"GATEHOUSE_DEMO":            "yes",
 		"GATEHOUSE_WEBHOOK_WORKERS": "0",
-		"GATEHOUSE_POOL_SIZE":       "3",
+		"GATEHOUSE_POOL_SIZE":       "35", // below what the queues need
+		"GATEHOUSE_DATABASE_WAIT":   "for ever",
 	} {
 		_, err := readConfig(env(map[string]string{name: value}))
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), value) {
@@ -74,13 +75,13 @@ func TestEveryWrongValueIsSaidAtOnce(t *testing.T) {
 func TestRightValues(t *testing.T) {
 	t.Parallel()
 	c, err := readConfig(env(map[string]string{
-		"DATABASE_URL": "postgres://me@localhost/db", "GATEHOUSE_ADDR": "[::1]:80", "GATEHOUSE_BASE_URL": "https://notes.example.com/",
+		"DATABASE_URL": "postgres://me@localhost/db", "GATEHOUSE_DATABASE_WAIT": "90s", "GATEHOUSE_ADDR": "[::1]:80", "GATEHOUSE_BASE_URL": "https://notes.example.com/",
 		"GATEHOUSE_TRUSTED_PROXIES": "127.0.0.1, 10.0.0.0/8", "GATEHOUSE_EVENT_RETENTION": "30d", "GATEHOUSE_ROLE": "worker", "GATEHOUSE_DEMO": "1",
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.baseURL.String() != "https://notes.example.com" || len(c.trustedProxies) != 2 || c.retention != 30*24*time.Hour || !c.demo {
+	if c.baseURL.String() != "https://notes.example.com" || len(c.trustedProxies) != 2 || c.retention != 30*24*time.Hour || c.databaseWait != 90*time.Second || !c.demo {
 		t.Errorf("%+v", c)
 	}
 }
@@ -102,6 +103,19 @@ func TestHelpIsAnAnswer(t *testing.T) {
 		var out, errOut strings.Builder
 		if code := run([]string{word}, env(nil), &out, &errOut); code != 0 || errOut.Len() > 0 || !strings.Contains(out.String(), "import [--publish]") {
 			t.Errorf("%s: %d %s%s", word, code, out.String(), errOut.String())
+		}
+	}
+}
+
+// So is the help of one command, which runs nothing.
+func TestEachCommandHasHelp(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands() {
+		for _, word := range []string{"-h", "--help"} {
+			var out, errOut strings.Builder
+			if code := run([]string{c.name, word}, env(nil), &out, &errOut); code != 0 || errOut.Len() > 0 || !strings.HasPrefix(out.String(), "usage: gatehouse "+c.name) || !strings.Contains(out.String(), c.what) {
+				t.Errorf("%s %s: %d %s%s", c.name, word, code, out.String(), errOut.String())
+			}
 		}
 	}
 }

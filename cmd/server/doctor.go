@@ -46,7 +46,6 @@ func doctor(ctx context.Context, p *program, args []string) error {
 	}()
 	list := []examination{
 		{"disk", func(context.Context) (string, error) { return diskSpace(p.cfg) }},
-		{"seal key", func(context.Context) (string, error) { return sealKey(p.cfg) }},
 		{"database", func(ctx context.Context) (found string, err error) {
 			if p.cfg.databaseURL == "" && !embedded.Exists(p.cfg.dataDir) {
 				return "none yet; the first start makes a private one in " + p.cfg.dataDir, mayBeWritten(p.cfg.dataDir)
@@ -61,6 +60,7 @@ func doctor(ctx context.Context, p *program, args []string) error {
 			return found, err
 		}},
 		{"schema", needs(&pool, schemaState)},
+		{"seal key", func(ctx context.Context) (string, error) { return keyState(ctx, p.cfg, pool) }},
 		{"hold", needs(&pool, holdState)},
 		{"clock", needs(&pool, clockSkew)},
 		{"search", needs(&pool, func(ctx context.Context, pool *pg.DB) (string, error) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,12 +18,14 @@ import (
 type doors struct {
 	site    *door // nil for role worker
 	metrics *door // nil unless asked for
+	failed  chan error
 }
 
-// door is one listener and, once it serves, its server.
+// door is one listener and, once it is opened, its server.
 type door struct {
 	net.Listener
 	server *http.Server
+	leads  atomic.Pointer[http.Handler] // where to: a waiting room, later the site
 }
 
 // reachedAt is the base address with the port that was really taken where the
@@ -41,7 +45,7 @@ func (d *doors) reachedAt(base *url.URL) *url.URL {
 
 // listen opens the ports, or says who has them.
 func listen(c config) (_ *doors, err error) {
-	d := &doors{}
+	d := &doors{failed: make(chan error, 2)}
 	if c.role != "worker" {
 		if d.site, err = openDoor("GATEHOUSE_ADDR", c.addr, "127.0.0.1:8081"); err != nil {
 			return nil, err
@@ -73,35 +77,46 @@ func openDoor(name, addr, instead string) (*door, error) {
 
 // serve answers until shutdown; what ends it otherwise comes out of the channel.
 func (d *doors) serve(a *app) <-chan error {
-	failed := make(chan error, 2)
+	d.open(a.httpLog(), a.site, a.metrics.Handler())
 	if d.site != nil {
-		d.site.serve(&http.Server{
-			Handler:           a.site,
+		d.site.server.RegisterOnShutdown(a.endStreams)
+	}
+	if d.metrics != nil {
+		a.log.Info("metrics are served", "address", "http://"+d.metrics.Addr().String()+"/metrics")
+	}
+	return d.failed
+}
+
+// open lets the doors lead to these handlers, from now on where they stand open already.
+func (d *doors) open(errorLog *log.Logger, site, metrics http.Handler) {
+	if d.site != nil {
+		d.site.open(site, d.failed, &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       2 * time.Minute, // a vault of 100 MB over a slow line
 			WriteTimeout:      time.Minute,     // live streams extend it for themselves
 			IdleTimeout:       2 * time.Minute,
 			MaxHeaderBytes:    64 << 10,
-			ErrorLog:          a.httpLog(),
-		}, failed)
-		d.site.server.RegisterOnShutdown(a.endStreams)
+			ErrorLog:          errorLog,
+		})
 	}
 	if d.metrics != nil {
-		d.metrics.serve(&http.Server{
-			Handler:           a.metrics.Handler(),
+		d.metrics.open(metrics, d.failed, &http.Server{
 			ReadHeaderTimeout: 5 * time.Second,
 			WriteTimeout:      15 * time.Second,
 			IdleTimeout:       2 * time.Minute,
 			MaxHeaderBytes:    16 << 10,
-			ErrorLog:          a.httpLog(),
-		}, failed)
-		a.log.Info("metrics are served", "address", "http://"+d.metrics.Addr().String()+"/metrics")
+			ErrorLog:          errorLog,
+		})
 	}
-	return failed
 }
 
-func (d *door) serve(s *http.Server, failed chan<- error) {
+func (d *door) open(to http.Handler, failed chan<- error, s *http.Server) {
+	d.leads.Store(&to)
+	if d.server != nil {
+		return
+	}
 	d.server = s
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*d.leads.Load()).ServeHTTP(w, r) })
 	go func() {
 		if err := s.Serve(d.Listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
@@ -132,6 +147,9 @@ func (d *doors) close() error { return errors.Join(d.site.close(), d.metrics.clo
 func (d *door) close() error {
 	if d == nil {
 		return nil
+	}
+	if d.server != nil {
+		return d.server.Close()
 	}
 	if err := d.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -62,6 +62,31 @@ func TestManualExplainsEveryAlert(t *testing.T) {
 	}
 }
 
+// Every setting that is read and every command that is taken stands in the manual, and no other.
+func TestManualListsSettingsAndCommands(t *testing.T) {
+	t.Parallel()
+	page := manual(t, "Running/Settings and environment.md")
+	read := map[string]bool{}
+	if _, err := readConfig(func(name string) string { read[name] = true; return "" }); err != nil && !strings.Contains(err.Error(), "GATEHOUSE_DATA_DIR") {
+		t.Fatal(err)
+	}
+	for name := range read {
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + name + "`").MatchString(page) {
+			t.Errorf("the page of settings does not list %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("`(GATEHOUSE_\\w+|DATABASE_URL)`").FindAllStringSubmatch(page, -1) {
+		if !read[m[1]] {
+			t.Errorf("the page of settings lists %s, which nothing reads", m[1])
+		}
+	}
+	for _, c := range commands() {
+		if !strings.Contains(page, "`"+strings.TrimSpace("gatehouse "+c.name+" "+c.args)+"`") {
+			t.Errorf("the page of settings does not list %s %s", c.name, c.args)
+		}
+	}
+}
+
 // What the panel shows a receiver's author and what the manual shows are one.
 func TestManualShowsThePanelsSnippets(t *testing.T) {
 	t.Parallel()

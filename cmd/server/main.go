@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // the owner's time zone, also where the system has no list of them
 )
@@ -75,6 +76,9 @@ func run(args []string, env func(string) string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "gatehouse: there is no command %q\n", name)
 		help(errOut)
 		return exitUsage
+	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help"):
+		fmt.Fprintf(out, "usage: %s\n%s\n", strings.TrimSpace("gatehouse "+cmd.name+" "+cmd.args), cmd.what)
+		return 0
 	}
 	cfg, err := readConfig(env)
 	if err != nil {
@@ -88,7 +92,7 @@ func run(args []string, env func(string) string, out, errOut io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.Is(err, errUsage) || errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(errOut, "usage: gatehouse %s %s\n", cmd.name, cmd.args)
+		fmt.Fprintf(errOut, "usage: %s\n", strings.TrimSpace("gatehouse "+cmd.name+" "+cmd.args))
 		return exitUsage
 	default:
 		fmt.Fprintf(errOut, "gatehouse %s: %v\n", cmd.name, err)
@@ -101,14 +105,20 @@ func help(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-38s %s\n", c.name+" "+c.args, c.what)
 	}
+	fmt.Fprintln(w, "Settings are environment variables: see docs/guide/Running/Settings and environment.md.")
 }
 
-// stopSignals turns the first SIGINT or SIGTERM into the end of ctx (a stop
-// with grace) and the second into forced (field case F09).
+// stopSignals turns the first signal to stop into the end of ctx (a stop with
+// grace) and the second into forced (field case F09). A closed terminal is one
+// too, unless the program was started to outlive it (nohup).
 func stopSignals() (ctx context.Context, forced <-chan struct{}, release func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	heard := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		heard = append(heard, syscall.SIGHUP)
+	}
+	signal.Notify(signals, heard...)
 	force := make(chan struct{})
 	done := make(chan struct{})
 	go func() {

@@ -69,18 +69,19 @@ func TestWrongDatabaseAddressIsOneSentence(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		url  string
+		wait string // empty: as long as usual, and yet it is refused at once
 		want []string
 	}{
-		"nobody there": {"postgres://me:plumsecret@" + closed + "/site", []string{"no PostgreSQL answers at " + closed, "DATABASE_URL"}},
-		"no such host": {"postgres://me:plumsecret@no-such-host.invalid/site", []string{"no-such-host.invalid", "DATABASE_URL"}},
-		"no number":    {"postgres://me:plumsecret@127.0.0.1:port/site", []string{"DATABASE_URL is not a PostgreSQL address"}},
-		"no database":  {with(func(u *url.URL) { u.Path = "/nothing_here" }), []string{`no database "nothing_here"`, "createdb nothing_here"}},
-		"no such user": {with(func(u *url.URL) { u.User = url.UserPassword("nobody_here", "plumsecret") }), []string{`"nobody_here"`, "DATABASE_URL"}},
+		"nobody there": {"postgres://me:plumsecret@" + closed + "/site", "0s", []string{"no PostgreSQL answers at " + closed, "DATABASE_URL"}},
+		"no such host": {"postgres://me:plumsecret@no-such-host.invalid/site", "0s", []string{"no-such-host.invalid", "DATABASE_URL"}},
+		"no number":    {"postgres://me:plumsecret@127.0.0.1:port/site", "", []string{"DATABASE_URL is not a PostgreSQL address"}},
+		"no database":  {with(func(u *url.URL) { u.Path = "/nothing_here" }), "", []string{`no database "nothing_here"`, "createdb nothing_here"}},
+		"no such user": {with(func(u *url.URL) { u.User = url.UserPassword("nobody_here", "plumsecret") }), "", []string{`"nobody_here"`, "DATABASE_URL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, command := range []string{"serve", "migrate"} {
-				code, _, said := asked(t, map[string]string{"DATABASE_URL": c.url}, command)
+				code, _, said := asked(t, map[string]string{"DATABASE_URL": c.url, "GATEHOUSE_DATABASE_WAIT": c.wait}, command)
 				if code != 1 || strings.Contains(said, "plumsecret") {
 					t.Errorf("%s: exit code %d, %s", command, code, said)
 				}

@@ -17,7 +17,7 @@ import (
 const stopGrace = 25 * time.Second
 
 // serve runs the site until a signal.
-func serve(ctx context.Context, p *program, args []string) (err error) {
+func serve(ctx context.Context, p *program, args []string) error {
 	if len(args) > 0 {
 		return errUsage
 	}
@@ -27,25 +27,24 @@ func serve(ctx context.Context, p *program, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	return serveThrough(ctx, p, doors)
+}
+
+// serveThrough assembles the program and lets these doors lead to it, until a signal.
+func serveThrough(ctx context.Context, p *program, doors *doors) (err error) {
 	defer func() { err = orFirst(err, doors.close()) }()
 	p.cfg.baseURL = doors.reachedAt(p.cfg.baseURL)
-	a, err := assemble(ctx, p, partsForServing)
+	// Work outlives the signal by its grace: cancelling hard stops it in the middle.
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	a, err := p.await(ctx, doors, func() (*app, error) { return begin(ctx, hard, p) })
+	if err != nil && ctx.Err() != nil {
+		return nil // told to stop before it was up
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = orFirst(err, a.close()) }()
-	if err := a.recognise(ctx, ""); err != nil {
-		return err
-	}
-	// Work outlives the signal by its grace: cancelling hard stops it in the middle.
-	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	if err := a.start(hard); err != nil {
-		return err
-	}
-	if err := errors.Join(a.importGuide(ctx), a.greet(ctx, p)); err != nil {
-		return errors.Join(err, a.stop(hard))
-	}
 	failed := doors.serve(a)
 	trimMemory()
 	select {
@@ -58,6 +57,29 @@ func serve(ctx context.Context, p *program, args []string) (err error) {
 		// workers, so that they are handed nothing new.
 		return errors.Join(a.bus.Stop(ctx), doors.shutdown(ctx), a.stop(ctx))
 	}))
+}
+
+// begin assembles the program and lets it work; of one that fails nothing is left.
+func begin(ctx, hard context.Context, p *program) (_ *app, err error) {
+	a, err := assemble(ctx, p, partsForServing)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if err := a.recognise(ctx, ""); err != nil {
+		return nil, err
+	}
+	if err := a.start(hard); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(a.importGuide(ctx), a.greet(ctx, p)); err != nil {
+		return nil, errors.Join(err, a.stop(hard))
+	}
+	return a, nil
 }
 
 // trimMemory gives back what the start needed and the day will not: migrations, the guide, and the 19 MB of a password's
@@ -93,10 +115,13 @@ func (a *app) greet(ctx context.Context, p *program) error {
 	if a.cfg.role == "worker" {
 		return nil
 	}
-	fmt.Fprintf(p.out, "Gatehouse is at %s\n", a.cfg.baseURL)
 	o, err := a.owner.Owner(ctx)
-	if err != nil || o.SetUp {
+	if err != nil {
 		return err
+	}
+	fmt.Fprintf(p.out, "Gatehouse is at %s\n", a.cfg.baseURL)
+	if o.SetUp {
+		return nil
 	}
 	if t := a.cfg.setupToken; t != "" {
 		if err := a.owner.FixSetupToken(ctx, t, false); err != nil && !errors.Is(err, owner.ErrAlreadySetUp) {

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
 )
 
@@ -38,15 +42,45 @@ func mayBeWritten(dir string) error {
 	return nil
 }
 
-// sealKey looks at the key without making one: that is for the first start.
-func sealKey(c config) (string, error) {
-	if c.sealKey == "" {
-		if _, err := os.Stat(filepath.Join(c.dataDir, seal.KeyFile)); errors.Is(err, fs.ErrNotExist) {
-			return "none yet; the first start makes one", nil
+// keyState is doctor's line about the key: whether it can be read and opens what is sealed in the database, where there is
+// one. It makes no key: that is for the first start.
+func keyState(ctx context.Context, c config, pool *pg.DB) (string, error) {
+	var sealer *seal.Sealer
+	_, err := os.Stat(filepath.Join(c.dataDir, seal.KeyFile))
+	if c.sealKey != "" || !errors.Is(err, fs.ErrNotExist) {
+		if sealer, err = loadSealer(c); err != nil {
+			return "", err
 		}
 	}
-	if _, err := loadSealer(c); err != nil {
-		return "", err
+	var use webhooks.KeyUse
+	if pool != nil {
+		use, err = webhooks.New(webhooks.Deps{DB: pool, Sealer: sealer}).TryKey(ctx)
+		if state := pg.State(err); err != nil && state != "42P01" && state != "42703" { // an older schema, of which its own line tells
+			return "", err
+		}
 	}
-	return "can be read", nil
+	for under, n := range use.Closed {
+		const where = "GATEHOUSE_SEAL_KEY, or " + seal.KeyFile + " of the backup"
+		if sealer == nil {
+			return "", fmt.Errorf("the secrets of %s are sealed under key %s, and there is no key here: put it back (%s) before the next start, which would make a new one", endpoints(n), under, where)
+		}
+		return "", fmt.Errorf("the secrets of %s are sealed under key %s, and the key in use is %s: nothing can be sent to them; put the old key back (%s), or delete them and create them anew",
+			endpoints(n), under, sealer.KeyID(), where)
+	}
+	switch {
+	case len(use.Damaged) > 0:
+		return "", fmt.Errorf("the secrets of %s are damaged (%s): delete them and create them anew", endpoints(len(use.Damaged)), strings.Join(use.Damaged, ", "))
+	case sealer == nil:
+		return "none yet; the first start makes one", nil
+	case use.Opened == 0:
+		return "can be read; nothing is sealed under it yet", nil
+	}
+	return "opens the secrets of " + endpoints(use.Opened), nil
+}
+
+func endpoints(n int) string {
+	if n == 1 {
+		return "1 webhook endpoint"
+	}
+	return fmt.Sprintf("%d webhook endpoints", n)
 }

@@ -18,6 +18,7 @@ type Link struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]struct{}
 	refuse  bool
+	turned  int           // connections that were refused
 	stalled chan struct{} // closed when traffic may go on; nil: it goes on
 	closed  bool
 	work    sync.WaitGroup
@@ -69,6 +70,13 @@ func (l *Link) Refuse(yes bool) {
 	l.refuse = yes
 }
 
+// Turned is how many connections were refused so far.
+func (l *Link) Turned() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.turned
+}
+
 // Stall swallows all traffic without closing anything, or lets it go on.
 func (l *Link) Stall(yes bool) {
 	l.mu.Lock()
@@ -101,6 +109,9 @@ func (l *Link) accept() {
 		}
 		l.mu.Lock()
 		refuse := l.refuse
+		if refuse {
+			l.turned++
+		}
 		l.mu.Unlock()
 		if refuse {
 			_ = from.Close()

@@ -110,7 +110,8 @@ func (s *Server) Signal(sig syscall.Signal) {
 		return
 	}
 	_ = s.cmd.Process.Signal(sig) // it may be gone already
-	if sig == syscall.SIGKILL || sig == syscall.SIGTERM {
+	switch sig {
+	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
 		<-s.gone
 	}
 }

@@ -3,11 +3,13 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/e2e/blackbox"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/mock-stack/sink"
 )
 
@@ -156,21 +158,47 @@ func (w *world) inFlight(name string) error {
 	return nil
 }
 
-// Two processes are replaced one after the other, again and again, under load.
+// Two processes are replaced one after the other, again and again, under load:
+// by a service manager, by Ctrl-C, by a terminal that is closed.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{servers: 2, hooks: 2})
 	w.load(4, 5)
-	for range 3 {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		for _, s := range w.servers {
 			w.more(15)
-			w.restart(s, func() { s.Signal(syscall.SIGTERM) })
+			w.restart(s, func() {
+				s.Signal(sig)
+				w.endsWith(s, 0, 0)
+			})
 		}
 	}
 	w.more(15)
 	w.finish()
 	if n := w.repeats(); n > 0 {
 		t.Errorf("%d requests were made twice by orderly restarts", n)
+	}
+}
+
+// What was started to outlive its terminal does.
+func TestNohupOutlivesTheTerminal(t *testing.T) {
+	t.Parallel()
+	s, err := blackbox.Prepare(binary(), pgtest.URL(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Wrap("nohup")
+	t.Cleanup(func() { s.Signal(syscall.SIGKILL) })
+	again(t, s)
+	for _, err := range []error{s.Ready(t.Context()), s.Tell(syscall.SIGHUP), s.Answers(t.Context())} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Signal(syscall.SIGTERM)
+	code, err := s.Ended(0)
+	if code != 0 || err != nil || strings.Count(s.Log(1<<20), "stopping;") != 1 {
+		t.Errorf("ended with %d, %v: %s", code, err, s.Log(2000))
 	}
 }
 

@@ -23,6 +23,17 @@ func TestPostgresStoppedAndStarted(t *testing.T) {
 		w.allReady()
 	}
 	w.more(30)
+
+	// The machine is switched off, and the servers come up before their database.
+	w.must(w.cluster.Hurt(t.Context(), syscall.SIGKILL))
+	for _, s := range w.servers {
+		s.Signal(syscall.SIGKILL)
+		again(t, s)
+		w.must(blackbox.Eventually(t.Context(), 30*time.Second, func() error { return s.Said("the database cannot be reached") }))
+	}
+	w.must(w.cluster.Again(t.Context()))
+	w.allReady()
+	w.more(30)
 	w.finish()
 }
 

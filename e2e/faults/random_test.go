@@ -34,10 +34,9 @@ func mishaps() []mishap {
 		{"SIGTERM of a server", func(w *world, r *rand.Rand) { w.end(w.any(r), syscall.SIGTERM) }},
 		{"a server paused", func(w *world, r *rand.Rand) {
 			s := w.any(r)
-			// One that gave up because the database was away when it started cannot be paused.
-			_ = s.Tell(syscall.SIGSTOP)
+			w.must(s.Tell(syscall.SIGSTOP))
 			time.Sleep(some(r, 3*time.Second))
-			_ = s.Tell(syscall.SIGCONT)
+			w.must(s.Tell(syscall.SIGCONT))
 		}},
 		{"PostgreSQL restarted", func(w *world, r *rand.Rand) { w.endPostgres(syscall.SIGINT, some(r, time.Second)) }},
 		{"PostgreSQL crashed", func(w *world, r *rand.Rand) { w.endPostgres(syscall.SIGQUIT, some(r, time.Second)) }},
@@ -126,15 +125,13 @@ func (w *world) clickRetry() {
 	}))
 }
 
-// heal starts servers again that gave up because they were started while the
-// database was away, as a service manager does, and waits until all answer.
+// heal waits until all answer. Nobody starts a server again: one that was started while the database was away has waited.
 func (w *world) heal() {
 	w.Helper()
 	for _, s := range w.servers {
 		w.must(blackbox.Eventually(w.Context(), 60*time.Second, func() error {
 			if code, err := s.Ended(0); err == nil {
-				w.Logf("%s had ended with %d and is started again", s.URL, code)
-				again(w.T, s)
+				w.Fatalf("%s has given up with %d: %s", s.URL, code, s.Log(2000))
 			}
 			return s.Answers(w.Context())
 		}))
@@ -157,8 +154,7 @@ func some(r *rand.Rand, most time.Duration) time.Duration {
 func (w *world) any(r *rand.Rand) *blackbox.Server { return w.servers[r.IntN(len(w.servers))] }
 
 // end ends a server and starts it again, without waiting until it is ready:
-// the next fault may meet it while it starts. One that gives up because the
-// database is away is started again by heal.
+// the next fault may meet it while it starts.
 func (w *world) end(s *blackbox.Server, sig syscall.Signal) {
 	w.Helper()
 	s.Signal(sig)

@@ -2,15 +2,16 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
-	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
 )
 
 // Health is how an endpoint did over the last 24 hours, tests left out.
@@ -145,21 +146,16 @@ order by e.created_at limit 20`, DisableAfter/2)
 
 // lostKey is one alert when secrets are sealed under another key than the one in use.
 func (d *Domain) lostKey(ctx context.Context) ([]domain.Alert, error) {
-	rows, err := readRows(ctx, d.DB, `where e.deleted_at is null`)
-	if err != nil {
+	use, err := d.TryKey(ctx)
+	if err != nil || len(use.Closed) == 0 {
 		return nil, err
 	}
 	n := 0
-	var lost *seal.WrongKeyError
-	for _, r := range rows {
-		if _, err := d.Open(r.ID, r.Sealed); errors.As(err, &lost) {
-			n++
-		}
+	for _, endpoints := range use.Closed {
+		n += endpoints
 	}
-	if n == 0 {
-		return nil, nil
-	}
+	under := slices.Sorted(maps.Keys(use.Closed))
 	return []domain.Alert{{Code: "webhook_key_lost", Title: "Webhook secrets cannot be read", Stuck: true, Link: "/admin/webhooks",
-		Evidence: fmt.Sprintf("The secrets of %d endpoints are sealed under key %s; the key in use is %s. This process can send nothing to them; what happens waits, and no attempt is spent.", n, lost.Sealed, lost.Have),
+		Evidence: fmt.Sprintf("The secrets of %d endpoints are sealed under key %s; the key in use is %s. This process can send nothing to them; what happens waits, and no attempt is spent.", n, strings.Join(under, ", "), d.Sealer.KeyID()),
 		Next:     "Put the old key back (GATEHOUSE_SEAL_KEY or the key file of the backup), or delete these endpoints and create them anew."}}, nil
 }

@@ -1,9 +1,12 @@
 package webhooks
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/gatehouse-hq/gatehouse/internal/infra/seal"
 )
 
 // SealedKey is one signing key with its secret half.
@@ -46,6 +49,38 @@ func (d *Domain) Open(endpointID string, sealed []byte) (s Secrets, err error) {
 		return s, fmt.Errorf("read the secrets of endpoint %s: %w", endpointID, err)
 	}
 	return s, nil
+}
+
+// KeyUse is what the installation's key does for the endpoints that are there.
+type KeyUse struct {
+	Opened  int            // endpoints whose secrets it opens
+	Closed  map[string]int // endpoints whose secrets are sealed under another key, by that key's id
+	Damaged []string       // ids of endpoints whose secrets no key opens
+}
+
+// TryKey tries the installation's key on the secrets of every endpoint. Without a key all of them are closed.
+func (d *Domain) TryKey(ctx context.Context) (use KeyUse, err error) {
+	rows, err := readRows(ctx, d.DB, `where e.deleted_at is null`)
+	if err != nil {
+		return use, err
+	}
+	use.Closed = map[string]int{}
+	for _, r := range rows {
+		under, err := seal.KeyIDOf(r.Sealed)
+		if err == nil && (d.Sealer == nil || d.Sealer.KeyID() != under) {
+			use.Closed[under]++
+			continue
+		}
+		if err == nil {
+			_, err = d.Open(r.ID, r.Sealed)
+		}
+		if err != nil {
+			use.Damaged = append(use.Damaged, r.ID)
+			continue
+		}
+		use.Opened++
+	}
+	return use, nil
 }
 
 // shown are the keys that sign now, without their secret halves.

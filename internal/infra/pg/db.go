@@ -39,6 +39,9 @@ type Options struct {
 // somebody left open in a terminal would otherwise take connection after connection, and the visitors' reserve at last.
 const lockTimeout = "8s"
 
+// connectTimeout bounds one try to connect: a link that swallows packets says nothing by itself.
+const connectTimeout = 5 * time.Second
+
 // Open connects a pool to url and proves it with one round trip. The
 // statement cache is on; "cached plan" errors after a migration by a newer
 // process are met with a second try (stale.go, InTx; field case F57).
@@ -54,7 +57,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		cfg.ConnConfig.RuntimeParams["application_name"] = o.Application
 	}
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	cfg.ConnConfig.ConnectTimeout = connectTimeout
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		if err := recentEnough(conn.PgConn()); err != nil {

@@ -12,7 +12,14 @@ import (
 // Exclusively runs fn while no other program migrates the database at url: one that starts meanwhile waits, and then finds
 // what fn has left. fn gets the connection that holds the lock.
 func Exclusively(ctx context.Context, url string, fn func(ctx context.Context, conn *pgx.Conn) error) (err error) {
-	conn, err := pgx.Connect(ctx, url)
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return unreached(err)
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return unreached(err)
 	}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -43,6 +45,19 @@ func TestErrorsAreTold(t *testing.T) {
 		"network": &net.OpError{Op: "dial", Err: errors.New("refused")}, "deadline": context.DeadlineExceeded} {
 		if !pg.Unavailable(err) {
 			t.Errorf("%s is not unavailable", name)
+		}
+	}
+	for name, err := range map[string]error{"refused": &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+		"no socket": fmt.Errorf("dial: %w", syscall.ENOENT), "a forwarder hangs up": fmt.Errorf("receive: %w", io.ErrUnexpectedEOF), "no name yet": &net.DNSError{Name: "db"},
+		"swallowed": context.DeadlineExceeded, "starting": state("57P03"), "stopped meanwhile": state("57P01"), "full": state("53300")} {
+		if !pg.Away(err) {
+			t.Errorf("%s: it is not waited for", name)
+		}
+	}
+	for name, err := range map[string]error{"nothing": nil, "password": state("28P01"), "name": state("3D000"), "rights": state("42501"), "disk": state("53100"),
+		"dropped": state("57P04"), "stopped by us": fmt.Errorf("connect: %w", context.Canceled), "TLS": errors.New("server refused TLS connection"), "old": pg.ErrOldServer} {
+		if pg.Away(err) {
+			t.Errorf("%s: it is waited for in vain", name)
 		}
 	}
 	if pg.Unavailable(nil) || pg.Unavailable(state("42P01")) {

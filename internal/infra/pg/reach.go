@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -74,22 +75,56 @@ func reason(err error, where, user, name string) string {
 	case state == "53300":
 		return fmt.Sprintf("PostgreSQL at %s has no connection left: raise max_connections there, or lower GATEHOUSE_POOL_SIZE", where)
 	case state == "57P03":
-		return fmt.Sprintf("PostgreSQL at %s is starting or stopping: wait a moment and start again", where)
+		return fmt.Sprintf("PostgreSQL at %s is starting or stopping: try again in a moment", where)
 	case state != "":
 		return ""
 	case errors.As(err, &lookup):
 		return fmt.Sprintf("the host %q of DATABASE_URL is not known to the name service: correct it, or give an address", lookup.Name)
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
-		return fmt.Sprintf("no PostgreSQL answers at %s: start it, or correct DATABASE_URL", where)
 	case errors.Is(err, context.Canceled):
 		return ""
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), pgconn.Timeout(err),
-		errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case nobodyThere(err):
+		return fmt.Sprintf("no PostgreSQL answers at %s: start it, or correct DATABASE_URL", where)
+	case noWayThere(err):
 		return fmt.Sprintf("PostgreSQL at %s cannot be reached: check the address in DATABASE_URL and the network between", where)
 	case strings.Contains(err.Error(), "refused TLS"):
 		return fmt.Sprintf("PostgreSQL at %s offers no TLS, which DATABASE_URL asks for: turn it on there, or say sslmode=disable if the line is private", where)
 	}
 	return ""
+}
+
+// nobodyThere: the machine was reached, and no server of databases on it, or one that hung up without a word, as a forwarder
+// does whose server is not up.
+func nobodyThere(err error) bool {
+	for _, sign := range []error{syscall.ECONNREFUSED, syscall.ENOENT, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// noWayThere: nothing comes back from the machine.
+func noWayThere(err error) bool {
+	for _, sign := range []error{context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return pgconn.Timeout(err)
+}
+
+// Away reports whether err says that the database cannot be reached now and may be in a moment, by itself: it is not started
+// yet, starting or stopping, has no connection left, or its name is not known yet. What only a person can mend, such as a
+// wrong password, a database that does not exist or a full disk, is not of this kind.
+func Away(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	if state := State(err); state != "" {
+		return strings.HasPrefix(state, "57P0") && state != "57P04" || strings.HasPrefix(state, "08") || state == "53300"
+	}
+	var lookup *net.DNSError
+	return errors.As(err, &lookup) || nobodyThere(err) || noWayThere(err) || pgconn.SafeToRetry(err)
 }
 
 // notAllowed says what to grant when a migration may not create what it wants. From PostgreSQL 15 on only the owner of a

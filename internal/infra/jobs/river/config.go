@@ -94,17 +94,22 @@ func checkKinds(kinds map[string]jobs.Kind, queues map[string]jobs.Queue) error 
 	return errors.Join(errs...)
 }
 
-// checkPool makes sure that busy queues cannot take the connections that
-// visitors need: at most half of the pool.
-func checkPool(queues []jobs.Queue, maxConns int32) error {
+// LeastPool is the least number of connections that a pool needs for these queues: at most half of them may be held by
+// queues, relay and library at once, so that busy workers cannot take what visitors need.
+func LeastPool(queues []jobs.Queue) int {
 	need := libraryConns + relayConns
 	for _, q := range queues {
 		if !q.NoConn {
 			need += q.Workers
 		}
 	}
-	if half := int(maxConns) / 2; need > half {
-		return fmt.Errorf("queues and relay can hold %d connections at once, but half of the pool is %d: use fewer workers, or a pool of at least %d", need, half, 2*need)
+	return 2 * need
+}
+
+// checkPool refuses a pool that is too small for the queues.
+func checkPool(queues []jobs.Queue, maxConns int32) error {
+	if least := LeastPool(queues); int(maxConns) < least {
+		return fmt.Errorf("queues and relay can hold %d connections at once, and the pool has %d: use fewer workers, or a pool of at least %d", least/2, maxConns, least)
 	}
 	return nil
 }
