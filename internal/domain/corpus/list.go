@@ -35,6 +35,9 @@ const (
 	ByDate    Sort = "date" // newest date first
 )
 
+// Words are the orders, for the schema of what takes one.
+func (Sort) Words() []string { return []string{string(ByUpdated), string(ByTitle), string(ByDate)} }
+
 // NoteList is one page of notes.
 type NoteList struct {
 	Notes []Note `json:"notes"`

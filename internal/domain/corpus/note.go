@@ -15,6 +15,9 @@ const (
 	Writing Genre = "writing" // dated posts
 )
 
+// Words are the genres, for the schema of what takes one.
+func (Genre) Words() []string { return []string{string(Raw), string(Wiki), string(Writing)} }
+
 // Note is one note. Lists leave Body empty.
 type Note struct {
 	ID          string     `json:"id"`

@@ -12,19 +12,19 @@ import (
 )
 
 type listIn struct {
-	Genre     string  `json:"genre,omitempty" jsonschema:"raw, wiki or writing; all when left out"`
+	Genre     Genre   `json:"genre,omitempty" jsonschema:"raw (private inbox), wiki or writing; all when left out"`
 	Tag       string  `json:"tag,omitempty" jsonschema:"only notes with this tag or one below it, without #"`
-	Text      string  `json:"text,omitempty" jsonschema:"part of the title"`
+	Text      string  `json:"text,omitempty" jsonschema:"part of the title; corpus.search looks into bodies as well"`
 	ParentID  *string `json:"parent_id,omitempty" jsonschema:"only notes directly below this one; an empty text means the top of the wiki"`
-	Published *bool   `json:"published,omitempty"`
-	Sort      string  `json:"sort,omitempty" jsonschema:"updated (default), title or date"`
+	Published *bool   `json:"published,omitempty" jsonschema:"true: only what everybody can see; false: only private notes; left out: both"`
+	Sort      Sort    `json:"sort,omitempty" jsonschema:"updated (default: newest change first), title, or date (newest first)"`
 	Cursor    string  `json:"cursor,omitempty" jsonschema:"next of the page before"`
 	Limit     int     `json:"limit,omitempty" jsonschema:"1 to 100, default 50"`
 }
 
 type searchIn struct {
 	Text          string `json:"text" jsonschema:"words that must all stand in the note; parts of words count"`
-	PublishedOnly bool   `json:"published_only,omitempty"`
+	PublishedOnly bool   `json:"published_only,omitempty" jsonschema:"true: only what everybody can see"`
 	Cursor        string `json:"cursor,omitempty" jsonschema:"next of the page before"`
 	Limit         int    `json:"limit,omitempty" jsonschema:"1 to 100, default 20"`
 }
@@ -45,36 +45,36 @@ type searchOutHit struct {
 }
 
 type createIn struct {
-	Genre       string     `json:"genre" jsonschema:"raw (private inbox), wiki (a tree) or writing (dated posts)"`
-	Title       string     `json:"title"`
+	Genre       Genre      `json:"genre" jsonschema:"raw (private inbox), wiki (a tree) or writing (dated posts)"`
+	Title       string     `json:"title" jsonschema:"one line"`
 	Body        string     `json:"body,omitempty" jsonschema:"Markdown"`
-	ParentID    string     `json:"parent_id,omitempty" jsonschema:"wiki only: the note above"`
+	ParentID    string     `json:"parent_id,omitempty" jsonschema:"wiki only: id of the note above; left out: the top"`
 	Slug        string     `json:"slug,omitempty" jsonschema:"last step of the address; made from the title when left out"`
-	Description string     `json:"description,omitempty"`
-	Tags        []string   `json:"tags,omitempty"`
-	Aliases     []string   `json:"aliases,omitempty"`
+	Description string     `json:"description,omitempty" jsonschema:"one or two sentences for lists, feeds and search engines"`
+	Tags        []string   `json:"tags,omitempty" jsonschema:"without #; a / makes a level, such as garden/tools"`
+	Aliases     []string   `json:"aliases,omitempty" jsonschema:"other names by which [[links]] find it"`
 	Published   bool       `json:"published,omitempty" jsonschema:"visible to everybody at once; never for raw"`
-	Dated       *time.Time `json:"dated,omitempty" jsonschema:"writing only"`
+	Dated       *time.Time `json:"dated,omitempty" jsonschema:"writing only: the day it stands under, such as 2026-01-31T09:00:00Z; left out: when it is published"`
 }
 
 type updateIn struct {
-	ID            string     `json:"id"`
-	ExpectVersion int64      `json:"expect_version,omitempty" jsonschema:"the version you read; a conflict when the note has changed since"`
-	Title         *string    `json:"title,omitempty"`
+	ID            string     `json:"id" jsonschema:"the note's id"`
+	ExpectVersion int64      `json:"expect_version,omitempty" jsonschema:"version of the note as you read it: refused when it has changed since. Left out: whatever is there is overwritten"`
+	Title         *string    `json:"title,omitempty" jsonschema:"one line"`
 	Body          *string    `json:"body,omitempty" jsonschema:"Markdown; replaces the whole body"`
-	Slug          *string    `json:"slug,omitempty"`
-	Description   *string    `json:"description,omitempty"`
-	Tags          *[]string  `json:"tags,omitempty"`
-	Aliases       *[]string  `json:"aliases,omitempty"`
-	Dated         *time.Time `json:"dated,omitempty"`
-	Position      *int       `json:"position,omitempty"`
+	Slug          *string    `json:"slug,omitempty" jsonschema:"last step of the address; the old address leads to the new one"`
+	Description   *string    `json:"description,omitempty" jsonschema:"one or two sentences for lists, feeds and search engines"`
+	Tags          *[]string  `json:"tags,omitempty" jsonschema:"replaces all tags of the note; tags in its text stay"`
+	Aliases       *[]string  `json:"aliases,omitempty" jsonschema:"replaces all other names"`
+	Dated         *time.Time `json:"dated,omitempty" jsonschema:"writing only: the day it stands under, such as 2026-01-31T09:00:00Z"`
+	Position      *int       `json:"position,omitempty" jsonschema:"place among the notes below the same one, lowest first"`
 	ParentID      *string    `json:"parent_id,omitempty" jsonschema:"moves a note of the wiki; an empty text means the top"`
 }
 
 type promoteIn struct {
-	ID            string `json:"id"`
+	ID            string `json:"id" jsonschema:"id of a raw note"`
 	ParentID      string `json:"parent_id,omitempty" jsonschema:"the note of the wiki above; the top when left out"`
-	ExpectVersion int64  `json:"expect_version,omitempty"`
+	ExpectVersion int64  `json:"expect_version,omitempty" jsonschema:"version of the note as you read it: refused when it has changed since"`
 }
 
 type publishIn struct {
@@ -93,7 +93,7 @@ type DeleteIn struct {
 }
 
 type batchIn struct {
-	Batch string `json:"batch" jsonschema:"the id that corpus.delete answered with"`
+	Batch string `json:"batch" jsonschema:"id of the batch that corpus.delete answered with"`
 }
 
 type importIn struct {
@@ -119,17 +119,17 @@ func (d *Domain) ops() []op.Op {
 	return []op.Op{
 		op.New("corpus.list", "List notes", "Pages through notes, without their bodies.", op.Read, d.opList),
 		op.New("corpus.get", "Read a note", "Reads one note with its body; a long body can be read in pieces.", op.Read, d.opGet),
-		op.New("corpus.search", "Search notes", "Finds notes that hold every word, best first.", op.Read, d.opSearch),
+		op.New("corpus.search", "Search notes", "Finds notes that hold every word in title or body, best first.", op.Read, d.opSearch),
 		op.New("corpus.create", "Create a note", "Creates a note. The answer says whether search finds it already.", op.Write, d.opCreate),
-		op.New("corpus.update", "Change a note", "Changes a note; what is left out is kept. The answer says whether search finds the new state already.", op.Write, d.opUpdate),
+		op.Repeatable(op.New("corpus.update", "Change a note", "Changes a note; what is left out is kept. The answer says whether search finds the new state already. To make it public use corpus.publish.", op.Write, d.opUpdate)),
 		op.New("corpus.promote", "Promote a raw note", "Moves a note from the private inbox into the wiki, still private.", op.Write, func(ctx context.Context, in promoteIn) (Receipt, error) {
 			return d.Promote(ctx, in.ID, in.ParentID, in.ExpectVersion)
 		}),
-		op.WithPlan(op.New("corpus.publish", "Publish or take back notes", "Makes notes public, or private again. All of them or none.", op.Write, d.opPublish), d.planPublish),
-		op.WithPlan(op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, d.delete), d.planDelete),
-		op.New("corpus.restore", "Restore notes", "Brings a batch back from the trash, under the same ids.", op.Write, func(ctx context.Context, in batchIn) (Batch, error) {
+		op.Repeatable(op.WithPlan(op.New("corpus.publish", "Publish or take back notes", "Makes notes public, or private again. All of them or none.", op.Write, d.opPublish), d.planPublish)),
+		op.Repeatable(op.WithPlan(op.New("corpus.delete", "Delete notes", "Puts notes and all below them into the trash for 90 days, as one batch.", op.Destructive, d.delete), d.planDelete)),
+		op.Repeatable(op.New("corpus.restore", "Restore notes", "Brings a batch back from the trash, under the same ids.", op.Write, func(ctx context.Context, in batchIn) (Batch, error) {
 			return d.Restore(ctx, in.Batch)
-		}),
+		})),
 		op.New("corpus.import", "Import Markdown files", "Imports Markdown files with front matter as notes of the wiki. Unchanged files change nothing; what was changed here since wins.", op.Write, d.opImport),
 		op.New("corpus.reindex", "Rebuild the search index", "Queues a task that brings every note into search again.", op.Write, func(ctx context.Context, _ struct{}) (reindexOut, error) {
 			id, err := d.StartReindex(ctx)
@@ -143,8 +143,8 @@ type reindexOut struct {
 }
 
 func (d *Domain) opList(ctx context.Context, in listIn) (NoteList, error) {
-	return d.List(ctx, Filter{Genre: Genre(in.Genre), Tag: in.Tag, Text: in.Text, ParentID: in.ParentID, Published: in.Published,
-		Sort: Sort(in.Sort), Cursor: in.Cursor, Limit: in.Limit})
+	return d.List(ctx, Filter{Genre: in.Genre, Tag: in.Tag, Text: in.Text, ParentID: in.ParentID, Published: in.Published,
+		Sort: in.Sort, Cursor: in.Cursor, Limit: in.Limit})
 }
 
 func (d *Domain) opSearch(ctx context.Context, in searchIn) (searchOut, error) {
@@ -176,7 +176,7 @@ func joinPieces(pieces []search.Piece) string {
 }
 
 func (d *Domain) opCreate(ctx context.Context, in createIn) (Receipt, error) {
-	return d.Create(ctx, NewNote{Genre: Genre(in.Genre), ParentID: in.ParentID, Title: in.Title, Body: in.Body, Slug: in.Slug,
+	return d.Create(ctx, NewNote{Genre: in.Genre, ParentID: in.ParentID, Title: in.Title, Body: in.Body, Slug: in.Slug,
 		Description: in.Description, Tags: in.Tags, Aliases: in.Aliases, Published: in.Published, Dated: in.Dated})
 }
 

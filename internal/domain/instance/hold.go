@@ -20,6 +20,9 @@ const (
 	Drop Choice = "drop" // give it up: whoever it is for has it already, or will have it from the original
 )
 
+// Words are the choices, for the schema of what takes one.
+func (Choice) Words() []string { return []string{string(Send), string(Drop)} }
+
 // Hold keeps everything from leaving the house.
 type Hold struct {
 	ID         string     `json:"id"`

@@ -29,6 +29,6 @@ func (d *Domain) ops() []op.Op {
 	return []op.Op{
 		op.New("tokens.list", "List tokens", "Pages through bearer tokens, with what they may do, their expiry and last use. Secrets are never shown.", op.Read, d.Tokens),
 		op.New("tokens.issue", "Issue a token", "Makes a bearer token. Its secret is in the answer, this once. A token can issue none that may do more than itself.", op.Credential, d.IssueToken),
-		op.New("tokens.revoke", "Revoke a token", "Makes a bearer token useless from its next call on. This cannot be taken back.", op.Credential, d.RevokeToken),
+		op.Repeatable(op.New("tokens.revoke", "Revoke a token", "Makes a bearer token useless from its next call on. This cannot be taken back.", op.Credential, d.RevokeToken)),
 	}
 }

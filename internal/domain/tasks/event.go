@@ -76,7 +76,7 @@ func (d *Domain) ListEvents(ctx context.Context, q EventQuery) (EventPage, error
 	}
 	p, err := d.Stream.List(ctx, f)
 	if errors.Is(err, events.ErrBadFilter) {
-		return EventPage{}, op.Wrap(err, op.Invalid, "The cursor is not one that this list gave out. Start again from the newest.")
+		return EventPage{}, op.Invalidf("cursor", "The cursor is not one that this list gave out. Start again from the newest.")
 	}
 	for i := range p.Events {
 		p.Events[i].Fanout = orEmptyMap(p.Events[i].Fanout)

@@ -33,12 +33,12 @@ func (d *Domain) taskOps() []op.Op {
 		op.New("tasks.list", "List tasks", "Pages through tasks, newest first, by state, kind, arguments and error.", op.Read, d.List),
 		op.New("tasks.get", "Read a task", "Reads one task with its arguments, its cause and every attempt.", op.Read, d.Get),
 		op.New("tasks.retry", "Retry a task", "Starts a new cycle of a task now, if it still is as you saw it.", op.Write, d.Retry),
-		op.WithPlan(op.New("tasks.cancel", "Cancel a task", "Stops a waiting task for good and asks a running one to stop, if it still is as you saw it.", op.Destructive, d.Cancel), d.planCancel),
+		op.Repeatable(op.WithPlan(op.New("tasks.cancel", "Cancel a task", "Stops a waiting task for good and asks a running one to stop, if it still is as you saw it.", op.Destructive, d.Cancel), d.planCancel)),
 		op.WithPlan(op.New("tasks.retry_matching", "Retry all that match", "Retries every task that matches, as a task of its own that can be stopped by cancelling it.", op.Destructive, d.RetryMatching), d.planMatching("Retry", retried())),
 		op.WithPlan(op.New("tasks.cancel_matching", "Cancel all that match", "Cancels every task that matches, as a task of its own that can be stopped by cancelling it.", op.Destructive, d.CancelMatching), d.planMatching("Cancel", cancelled())),
 		op.New("tasks.periodic", "List periodics", "Lists what comes back by itself, with its schedule and history.", op.Read, d.Periodic),
 		op.New("tasks.run_periodic", "Run a periodic", "Runs a periodic once, now, and leaves its schedule alone.", op.Write, d.RunPeriodic),
-		op.New("tasks.pause_periodic", "Pause a periodic", "Stops or resumes the schedule of a periodic.", op.Write, d.PausePeriodic),
+		op.Repeatable(op.New("tasks.pause_periodic", "Pause a periodic", "Stops or resumes the schedule of a periodic.", op.Write, d.PausePeriodic)),
 	}
 }
 

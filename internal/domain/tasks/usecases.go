@@ -62,7 +62,7 @@ func (d *Domain) List(ctx context.Context, q Query) (ListOut, error) {
 	}
 	p, err := d.Jobs.List(ctx, f)
 	if errors.Is(err, jobs.ErrBadFilter) {
-		return ListOut{}, op.Wrap(err, op.Invalid, "The cursor is not one that this list gave out. Start again from the newest.")
+		return ListOut{}, op.Invalidf("cursor", "The cursor is not one that this list gave out. Start again from the newest.")
 	}
 	for i := range p.Jobs {
 		p.Jobs[i].Attempts = orEmpty(p.Jobs[i].Attempts)

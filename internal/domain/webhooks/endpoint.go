@@ -26,6 +26,9 @@ const (
 	Ed25519 Scheme = "ed25519" // v1a: the receiver holds a public key only
 )
 
+// Words are the schemes, for the schema of what takes one.
+func (Scheme) Words() []string { return []string{string(HMAC), string(Ed25519)} }
+
 // Reasons for which an endpoint is disabled, as stored.
 const (
 	reasonPaused  = "paused"

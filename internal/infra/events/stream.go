@@ -35,6 +35,11 @@ const (
 // States lists every state in the order the panel shows them.
 func States() []State { return []State{Waiting, Delivered, Poisoned} }
 
+// Words are the states, for the schema of what takes one.
+func (State) Words() []string {
+	return []string{string(Waiting), string(Delivered), string(Poisoned)}
+}
+
 // Entry is an event with what the relay did about it.
 type Entry struct {
 	Event

@@ -25,6 +25,17 @@ func States() []State {
 	return []State{Pending, Running, Retryable, Completed, Discarded, Cancelled}
 }
 
+// Words are the states, for the schema of what takes one.
+func (State) Words() []string { return words(States()) }
+
+func words[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return out
+}
+
 // Final reports whether nothing more will happen by itself.
 func (s State) Final() bool { return s == Completed || s == Discarded || s == Cancelled }
 

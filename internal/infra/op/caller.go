@@ -8,6 +8,15 @@ import (
 // Classes are all classes, the most harmless first.
 func Classes() []Class { return []Class{Read, Write, Destructive, Credential, Egress} }
 
+// Words are the classes, for the schema of what takes one.
+func (Class) Words() []string {
+	var out []string
+	for _, c := range Classes() {
+		out = append(out, string(c))
+	}
+	return out
+}
+
 // Caller is who runs operations by a bearer token.
 type Caller struct {
 	Token   string // the token's id, never the token

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -45,6 +42,7 @@ func New[I, O any](name, title, description string, class Class, run func(contex
 	if err != nil {
 		panic(fmt.Sprintf("operation %s: input schema: %v", name, err))
 	}
+	enumerate(in, reflect.TypeFor[I]())
 	out, err := schemaOf(reflect.TypeFor[O]())
 	if err != nil {
 		panic(fmt.Sprintf("operation %s: output schema: %v", name, err))
@@ -63,34 +61,29 @@ func New[I, O any](name, title, description string, class Class, run func(contex
 		}}
 }
 
-// Run decodes in, refuses unknown and badly typed fields by name, and runs the
-// operation. The caller has already checked rights.
-func (o Op) Run(ctx context.Context, in json.RawMessage) (any, error) { return o.run(ctx, in) }
+// Repeatable says of an operation that a second call with the same input
+// changes nothing more.
+func Repeatable(o Op) Op {
+	o.Idempotent = true
+	return o
+}
 
+// Run runs the operation on in. What does not keep to the schema is refused
+// first, by the field's name. The caller has already checked rights.
+func (o Op) Run(ctx context.Context, in json.RawMessage) (any, error) {
+	if err := accept(in, o.In); err != nil {
+		return nil, err
+	}
+	return o.run(ctx, in)
+}
+
+// decode reads what accept has let pass.
 func decode(raw json.RawMessage, v any) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
-		raw = json.RawMessage("{}")
+		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		var te *json.UnmarshalTypeError
-		if errors.As(err, &te) {
-			return Invalidf(te.Field, "must be %s, not %s", te.Type, te.Value)
-		}
-		// Types that read themselves are not named by their field; the value tells which it is.
-		var moment *time.ParseError
-		if errors.As(err, &moment) {
-			return Invalidf("", "%.60s is not a moment: write it like \"2026-01-31T09:00:00Z\"", moment.Value)
-		}
-		const unknown = "json: unknown field "
-		if s := err.Error(); len(s) > len(unknown) && s[:len(unknown)] == unknown {
-			return Invalidf(s[len(unknown)+1:len(s)-1], "is not a field of this operation")
-		}
-		return Invalidf("", "the body is not a JSON object of this operation")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Invalidf("", "the body holds more than one JSON value")
+	if err := json.Unmarshal(raw, v); err != nil {
+		return Wrap(err, Invalid, "The input is not what this operation takes; its description says what is.")
 	}
 	return nil
 }

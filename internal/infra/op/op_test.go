@@ -105,12 +105,12 @@ func TestPlans(t *testing.T) {
 // A day is not a moment: whoever sends one is told what a moment looks like, not that the JSON is broken.
 func TestDayWithoutHourIsNamed(t *testing.T) {
 	t.Parallel()
-	o := op.New("odd.set", "Odd", "Takes a moment.", op.Read, func(_ context.Context, in odd) (odd, error) { return in, nil })
-	_, err := o.Run(t.Context(), json.RawMessage(`{"at":"2026-01-31"}`))
-	if op.CodeOf(err) != op.Invalid || !strings.Contains(err.Error(), "2026-01-31 is not a moment") {
+	o := op.New("odd.set", "Odd", "Takes a moment.", op.Read, func(context.Context, asked) (struct{}, error) { return struct{}{}, nil })
+	_, err := o.Run(t.Context(), json.RawMessage(`{"name":"x","at":"2026-01-31"}`))
+	if op.CodeOf(err) != op.Invalid || !strings.Contains(err.Error(), `at: "2026-01-31" is not a moment`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := o.Run(t.Context(), json.RawMessage(`{"at":"2026-01-31T09:00:00Z"}`)); err != nil {
+	if _, err := o.Run(t.Context(), json.RawMessage(`{"name":"x","at":"2026-01-31T09:00:00Z"}`)); err != nil {
 		t.Errorf("a moment: %v", err)
 	}
 }

@@ -50,6 +50,9 @@ func (o Op) Planned() bool { return o.Class == Destructive || o.plan != nil }
 // apply. An operation that cannot look ahead is previewed by what its input
 // names.
 func (o Op) Plan(ctx context.Context, in json.RawMessage) (Preview, json.RawMessage, error) {
+	if err := accept(in, o.In); err != nil {
+		return Preview{}, nil, err
+	}
 	if o.plan != nil {
 		return o.plan(ctx, in)
 	}

@@ -6,9 +6,44 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
+
+// moment is the format of a point in time: RFC 3339, such as 2026-01-31T09:00:00Z.
+const moment = "date-time"
+
+// Words is a type of text that allows some words only. They stand in the
+// schema of an input, and others are refused.
+type Words interface{ Words() []string }
+
+// enumerate writes the words of t, and of what it holds, into its schema.
+func enumerate(s *jsonschema.Schema, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if w, ok := reflect.Zero(t).Interface().(Words); ok {
+		for _, word := range w.Words() {
+			s.Enum = append(s.Enum, word)
+		}
+		return
+	}
+	switch {
+	case t.Kind() == reflect.Struct:
+		for _, field := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if inner := s.Properties[name]; inner != nil {
+				enumerate(inner, field.Type)
+			}
+		}
+	case t.Kind() == reflect.Slice && s.Items != nil:
+		enumerate(s.Items, t.Elem())
+	case t.Kind() == reflect.Map && s.AdditionalProperties != nil:
+		enumerate(s.AdditionalProperties, t.Elem())
+	}
+}
 
 // schemaOf derives the schema of a Go type and makes it plain: one type where
 // Go says "or null". Some clients drop every tool of a server for a list of
@@ -17,6 +52,7 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		// Derived from its Go type it would be a list of numbers.
 		reflect.TypeFor[json.RawMessage](): {Description: "any JSON value"},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: moment},
 	}})
 	if err != nil {
 		return nil, err

@@ -68,15 +68,11 @@ func (s *Section) confirmed(w http.ResponseWriter, r *http.Request, plan, back s
 	return edge.SeeOther(w, r, back)
 }
 
-// doomed makes a plan and counts what goes with the named notes.
+// doomed reads the named notes, makes a plan, and counts what goes with them.
 func (s *Section) doomed(ctx context.Context, ids []string) (deleteView, error) {
 	var v deleteView
 	if len(ids) > corpus.BulkLimit {
 		return v, op.Invalidf("ids", "%s notes were named; at most %s go at once", ui.Count(len(ids)), ui.Count(corpus.BulkLimit))
-	}
-	var err error
-	if v.plan, err = op.Ask(ctx, s.plans, "corpus.delete", corpus.DeleteIn{IDs: ids}); err != nil {
-		return v, err
 	}
 	named := map[string]bool{}
 	var roots []string
@@ -96,6 +92,10 @@ func (s *Section) doomed(ctx context.Context, ids []string) (deleteView, error) 
 		if n.Genre == corpus.Wiki {
 			roots = append(roots, n.Path+"/")
 		}
+	}
+	var err error
+	if v.plan, err = op.Ask(ctx, s.plans, "corpus.delete", corpus.DeleteIn{IDs: ids}); err != nil {
+		return v, err
 	}
 	tree, err := s.corpus.Tree(ctx)
 	if err != nil {
