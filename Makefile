@@ -19,7 +19,7 @@ build:
 
 # check after installing what it needs and finds missing. The last line is the count.
 test:
-	@scripts/require-tools.sh
+	@scripts/require-tools.sh go
 	@scripts/install-packages.sh
 	@scripts/install-npm.sh
 	@scripts/check.sh

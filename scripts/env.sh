@@ -16,6 +16,8 @@ fi
 for bin in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV); do
   if [ -x "$bin/initdb" ]; then PATH="$PATH:$bin"; fi
 done
+# What install-packages.sh brought because the system's Node is too old.
+if [ -x "$PWD/.out/node/node_modules/node/bin/node" ]; then PATH="$PWD/.out/node/node_modules/node/bin:$PATH"; fi
 export PATH
 
 # Debian's browser is used; the library must not fetch one of its own.
