@@ -23,5 +23,5 @@ fi
 
 if ! scripts/require-tools.sh node 2>/dev/null; then
   mkdir -p .out/node
-  npm install --prefix .out/node --no-save --no-progress node@24 </dev/null
+  npm install --prefix .out/node --no-save --no-progress node@22 </dev/null
 fi
