@@ -219,8 +219,8 @@ func TestFailingPassBacksOff(t *testing.T) {
 	pauses := make(chan time.Duration, 10)
 	cfg := h.config(each())
 	cfg.Log = slog.New(pauseHandler{slog.DiscardHandler, pauses})
+	started := time.Now() // before the first pass can have failed
 	_, stop := h.start(cfg)
-	started := time.Now()
 	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second} {
 		cfg.Bell.Ring() // a bell does not shorten it
 		if got := <-pauses; got != want {

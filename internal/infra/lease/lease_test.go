@@ -62,9 +62,9 @@ func release(t *testing.T, l *lease.Lease) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }
@@ -105,11 +105,12 @@ func TestWantedAndForecast(t *testing.T) {
 	_, keeper := table(t)
 	a, b := keeper(lease.Term), keeper(lease.Term)
 	held := acquire(t, a)
-	if held.Wanted() != 0 || held.Left() < 25*time.Second {
+	if held.Wanted() != 0 || held.Left() <= 0 || held.Left() > lease.Term {
 		t.Errorf("wanted %s, left %s", held.Wanted(), held.Left())
 	}
-	held.Forecast(7 * time.Second)
-	eventually(t, "the forecast is published", func() bool { free := busy(t, b); return free > 5*time.Second && free < 8*time.Second })
+	held.Forecast(20 * time.Second)
+	// It counts down between two renewals, and a machine may stall in that time; unpublished it would be the term's 30 s, or 0.
+	eventually(t, "the forecast is published", func() bool { free := busy(t, b); return free > 5*time.Second && free <= 20*time.Second })
 	eventually(t, "the holder knows that it is wanted", func() bool { return held.Wanted() > 0 })
 	release(t, held)
 	next := acquire(t, b)
@@ -141,11 +142,22 @@ func TestExpiryFences(t *testing.T) {
 // A short term is renewed for as long as it is held.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
-	_, keeper := table(t)
+	db, keeper := table(t)
 	held := acquire(t, keeper(time.Second))
-	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		busy(t, keeper(time.Second))
+	var taken time.Time
+	if err := db.QueryRow(t.Context(), `select busy_until from things`).Scan(&taken); err != nil {
+		t.Fatal(err)
 	}
+	// Nobody else asks: a machine that stalls for longer than the term would rightly hand it on.
+	eventually(t, "it lasts for three terms", func() bool {
+		var long bool
+		err := db.QueryRow(t.Context(), `select busy_until > $1::timestamptz + interval '2 seconds' and lease_token = $2::uuid from things`,
+			taken, held.Token()).Scan(&long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return long
+	})
 	release(t, held)
 	if _, err := keeper(time.Second).Acquire(t.Context(), "01900000-0000-7000-8000-00000000ffff"); !errors.Is(err, lease.ErrNoRow) {
 		t.Errorf("a key without a row: %v", err)

@@ -19,7 +19,7 @@ func TestLiveUpdatesPassTheWholeChain(t *testing.T) {
 	q := known()
 	p := open(t, q, &taskstest.Stream{})
 	site := p.Serve(t, time.Second)
-	ctx, hangUp := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, hangUp := context.WithTimeout(context.Background(), time.Minute)
 	defer hangUp()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, site.URL+"/admin/live", nil)
 	if err != nil {
@@ -32,11 +32,15 @@ func TestLiveUpdatesPassTheWholeChain(t *testing.T) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	lines := bufio.NewScanner(answer.Body)
+	beats := 0
 	wait := func(event string) {
 		t.Helper()
 		for lines.Scan() {
-			if lines.Text() == "event: "+event {
+			switch lines.Text() {
+			case "event: " + event:
 				return
+			case ":":
+				beats++
 			}
 		}
 		t.Fatalf("the stream ended before %q: %v", event, lines.Err())
@@ -46,10 +50,10 @@ func TestLiveUpdatesPassTheWholeChain(t *testing.T) {
 	if err := q.Retry(ctx, 12, jobs.Expected{State: jobs.Discarded}); err != nil {
 		t.Fatal(err)
 	}
-	changed := time.Now()
+	beats = 0
 	wait("tasks")
-	if took := time.Since(changed); took > 2*time.Second {
-		t.Errorf("told after %s", took)
+	if beats > 0 {
+		t.Error("the message came only with the next sign of life: something holds messages back")
 	}
 }
 

@@ -62,12 +62,8 @@ func retryAtOnce(t *testing.T, w World) {
 	rt := w.started(t, Setup{Kinds: []jobs.Kind{k}})
 	id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{})
 	j := reaches(t, rt, id, jobs.Retryable)
-	before := time.Now()
 	must(t, rt.Retry(ctxOf(t), id, jobs.Expected{State: jobs.Retryable, Attempt: j.Attempt}))
-	ends(t, rt, id, jobs.Completed)
-	if took := time.Since(before); took > 3*time.Second {
-		t.Errorf("the retried job ran after %s", took)
-	}
+	inTurn(t, rt, id)
 	later := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
 	must(t, rt.Retry(ctxOf(t), later, jobs.Expected{State: jobs.Pending}))
 	equal(t, "cycle of a job brought forward", ends(t, rt, later, jobs.Completed).Cycle, 1)

@@ -35,27 +35,27 @@ func stopCases() []Case {
 }
 
 func soonOnTime(t *testing.T, w World) {
-	ran := make(chan time.Time, 1)
+	ran := make(chan time.Time, 16)
 	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", func(context.Context, json.RawMessage) error {
 		ran <- time.Now()
 		return nil
 	})}})
 	for _, in := range []time.Duration{-time.Hour, 300 * time.Millisecond, 1200 * time.Millisecond} {
 		due := time.Now().Add(in)
-		from := time.Now()
-		enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{RunAt: due})
-		at := receive(t, "it runs", ran)
-		if early := due.Sub(at); early > 50*time.Millisecond {
+		id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{RunAt: due})
+		if early := due.Sub(receive(t, "it runs", ran)); early > 50*time.Millisecond {
 			t.Errorf("due in %s: %s too early", in, early)
 		}
-		// Left to the queue library's own scheduler it would be up to 5 s.
-		if due.Before(from) {
-			due = from
-		}
-		if late := at.Sub(due); late > 2*time.Second {
-			t.Errorf("due in %s: %s too late", in, late)
-		}
+		ends(t, rt, id, jobs.Completed)
 	}
+	// Left to the queue library's own scheduler they would be up to 5 s late.
+	var ids []jobs.ID
+	for n := range 4 {
+		ids = append(ids, enqueue(t, rt, "demo", map[string]int{"n": n}, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Duration(n) * 200 * time.Millisecond)}))
+	}
+	all := time.Now().Add(time.Second)
+	eventually(t, "all are due", func() bool { return time.Now().After(all) })
+	inTurn(t, rt, ids...)
 }
 
 func laterWaits(t *testing.T, w World) {
@@ -83,38 +83,41 @@ func burst(t *testing.T, w World) {
 	for range many {
 		enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{})
 	}
-	before := time.Now()
 	receive(t, "all have run", done)
-	if took := time.Since(before); took > 5*time.Second {
-		t.Errorf("the last ones ran %s after they were enqueued", took)
-	}
 }
 
+// Batched and polled, as the end of a kind is that nobody awaits, it is seen 250
+// ms to 1 s later. Both are asked in turn, so that a machine under load is slow
+// with both.
 func waitLatency(t *testing.T, w World) {
-	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", nothing)}})
-	ends(t, rt, enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{}), jobs.Completed)
-	var took []time.Duration
-	for range 21 {
-		before := time.Now()
-		ends(t, rt, enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{}), jobs.Completed)
-		took = append(took, time.Since(before))
+	unawaited := kind("unawaited", nothing)
+	unawaited.Awaited = false
+	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", nothing), unawaited}})
+	took := map[string][]time.Duration{}
+	for range 7 {
+		for _, kind := range []string{"demo", "unawaited"} {
+			before := time.Now()
+			ends(t, rt, enqueue(t, rt, kind, nil, jobs.EnqueueOpts{}), jobs.Completed)
+			took[kind] = append(took[kind], time.Since(before))
+		}
 	}
-	slices.Sort(took)
-	t.Logf("enqueue to end: median %s, worst %s", took[10], took[20])
-	if took[10] > 150*time.Millisecond { // batched and polled it would be 250 ms to 1 s
-		t.Errorf("the median from enqueue to end is %s", took[10])
+	slices.Sort(took["demo"])
+	slices.Sort(took["unawaited"])
+	woken, polled := took["demo"][3], took["unawaited"][3]
+	t.Logf("enqueue to end: median %s, unawaited %s", woken, polled)
+	if woken >= polled {
+		t.Errorf("the median from enqueue to end is %s, no better than the %s of a kind that nobody awaits", woken, polled)
 	}
 }
 
 func waitGivesUp(t *testing.T, w World) {
 	rt := w.started(t, Setup{Kinds: []jobs.Kind{kind("demo", nothing)}})
 	id := enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
-	before := time.Now()
-	s, ok := rt.Wait(ctxOf(t), id, 200*time.Millisecond)
-	if ok || s != jobs.Pending || time.Since(before) > 2*time.Second {
-		t.Errorf("answers %q, %v after %s", s, ok, time.Since(before))
-	}
 	ctx, cancel := context.WithCancel(ctxOf(t))
+	s, ok := rt.Wait(ctx, id, 200*time.Millisecond)
+	if ok || s != jobs.Pending || ctx.Err() != nil {
+		t.Errorf("answers %q, %v; its context: %v", s, ok, ctx.Err())
+	}
 	cancel()
 	if _, ok := rt.Wait(ctx, id, time.Hour); ok {
 		t.Error("a cancelled wait says that the job has ended")
@@ -125,11 +128,7 @@ func waitUnawaited(t *testing.T, w World) {
 	k := kind("demo", nothing)
 	k.Awaited = false
 	rt := w.started(t, Setup{Kinds: []jobs.Kind{k}})
-	before := time.Now()
 	j := ends(t, rt, enqueue(t, rt, "demo", nil, jobs.EnqueueOpts{}), jobs.Completed)
-	if took := time.Since(before); took > 5*time.Second {
-		t.Errorf("seen after %s", took)
-	}
 	equalAll(t, "outcomes", outcomes(j), []string{"completed"})
 }
 

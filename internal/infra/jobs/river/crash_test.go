@@ -39,9 +39,22 @@ func parts() map[string]jobs.Handler {
 			return ctx.Err()
 		},
 		"exit": func(context.Context, json.RawMessage) error { os.Exit(3); return nil },
-		// Works for a while, deaf to everything, and succeeds.
-		"late": func(context.Context, json.RawMessage) error { time.Sleep(700 * time.Millisecond); return nil },
+		// Deaf to everything until the test lets it succeed.
+		"late": func(context.Context, json.RawMessage) error {
+			for !exists(os.Getenv(envLog) + let) {
+				time.Sleep(5 * time.Millisecond)
+			}
+			return nil
+		},
 	}
+}
+
+// let is the ending of the file at whose sight the part "late" succeeds.
+const let = ".let"
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func begin(h jobs.Handler, log string) jobs.Handler {
@@ -132,6 +145,14 @@ func (p *second) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
+// let allows the part "late" to succeed.
+func (p *second) let(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(p.log+let, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runs is how often its handler began.
 func (p *second) runs() int {
 	b, err := os.ReadFile(p.log)
@@ -141,14 +162,17 @@ func (p *second) runs() int {
 	return strings.Count(string(b), "\n")
 }
 
-func until(t *testing.T, what string, limit time.Duration, ok func() bool) {
+// most is how long something may take that takes under a second, on a machine under load.
+const most = time.Minute
+
+func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("not within %s: %s", limit, what)
+	t.Fatalf("not within %s: %s", most, what)
 }
 
 func (w *world) exec(t *testing.T, sql string, args ...any) {
@@ -196,12 +220,11 @@ func TestKilledProcessesJobsRunAgainSoon(t *testing.T) {
 	watch := idle(w, t)
 	p := play(t, w, "hang")
 	id, batched := add(t, watch, "demo"), add(t, watch, "batched")
-	until(t, "both run", 20*time.Second, func() bool { return p.runs() == 2 })
+	until(t, "both run", func() bool { return p.runs() == 2 })
 	p.signal(t, syscall.SIGKILL)
-	killed := time.Now()
 	rt := start(t, w.open(t, crashConfig(func(context.Context, json.RawMessage) error { return nil })))
 	for _, id := range []jobs.ID{id, batched} {
-		s, ok := rt.Wait(t.Context(), id, 30*time.Second)
+		s, ok := rt.Wait(t.Context(), id, most) // the library's own rescue comes minutes later
 		if !ok || s != jobs.Completed {
 			t.Fatalf("job %d is %s: %+v", id, s, job(t, rt, id))
 		}
@@ -209,11 +232,6 @@ func TestKilledProcessesJobsRunAgainSoon(t *testing.T) {
 		if j.Attempt != 1 || len(j.Attempts) != 2 || j.Attempts[0].Outcome != "crashed" || j.Attempts[0].Process == j.Attempts[1].Process {
 			t.Errorf("a crash cost an attempt, or is not told: %+v", j)
 		}
-	}
-	took := time.Since(killed)
-	t.Logf("completed by another process %s after kill -9", took.Round(10*time.Millisecond))
-	if took > 20*time.Second {
-		t.Errorf("took %s", took)
 	}
 }
 
@@ -223,13 +241,13 @@ func TestCancelOfADeadProcessesJobIsHonoured(t *testing.T) {
 	watch := idle(w, t)
 	p := play(t, w, "late") // deaf: the cancel reaches nobody
 	id := add(t, watch, "demo")
-	until(t, "it runs", 20*time.Second, func() bool { return p.runs() == 1 })
+	until(t, "it runs", func() bool { return p.runs() == 1 })
 	p.signal(t, syscall.SIGKILL)
 	if err := watch.Cancel(t.Context(), id, jobs.Expected{State: jobs.Running}); err != nil {
 		t.Fatal(err)
 	}
 	start(t, watch) // a process that does not work sweeps as well
-	if s, ok := watch.Wait(t.Context(), id, 30*time.Second); !ok || s != jobs.Cancelled {
+	if s, ok := watch.Wait(t.Context(), id, most); !ok || s != jobs.Cancelled {
 		t.Errorf("the job is %s", s)
 	}
 }
@@ -240,7 +258,7 @@ func TestPausedProcessKeepsItsJobs(t *testing.T) {
 	watch := start(t, idle(w, t))
 	p := play(t, w, "late")
 	id := add(t, watch, "demo")
-	until(t, "it runs", 20*time.Second, func() bool { return p.runs() == 1 })
+	until(t, "it runs", func() bool { return p.runs() == 1 })
 	p.signal(t, syscall.SIGSTOP)
 	w.exec(t, `update processes set beat_at = beat_at - interval '1 minute' where id::text <> $1`, watch.ProcessID())
 	// Several sweeps go by; its lock says that it is only paused.
@@ -250,8 +268,9 @@ func TestPausedProcessKeepsItsJobs(t *testing.T) {
 	if j := job(t, watch, id); j.State != jobs.Running || len(j.Attempts) != 1 {
 		t.Fatalf("the job of a paused process was taken over: %+v", j)
 	}
+	p.let(t)
 	p.signal(t, syscall.SIGCONT)
-	if s, ok := watch.Wait(t.Context(), id, 20*time.Second); !ok || s != jobs.Completed {
+	if s, ok := watch.Wait(t.Context(), id, most); !ok || s != jobs.Completed {
 		t.Errorf("the job is %s", s)
 	}
 	if n := p.runs(); n != 1 {
@@ -270,7 +289,7 @@ func TestLateFinishDoesNotEndTheSuccessorsRun(t *testing.T) {
 			watch := idle(w, t)
 			p := play(t, w, "late")
 			id := add(t, watch, kind)
-			until(t, "it runs", 20*time.Second, func() bool { return p.runs() == 1 })
+			until(t, "it runs", func() bool { return p.runs() == 1 })
 			p.signal(t, syscall.SIGSTOP)
 			w.exec(t, `update processes set beat_at = beat_at - interval '1 minute'`)
 			w.exec(t, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'gatehouse presence'`)
@@ -283,11 +302,21 @@ func TestLateFinishDoesNotEndTheSuccessorsRun(t *testing.T) {
 			defer sync.OnceFunc(func() { close(let) })()
 			select {
 			case <-running:
-			case <-time.After(20 * time.Second):
+			case <-time.After(most):
 				t.Fatal("nobody took the job over")
 			}
 			p.signal(t, syscall.SIGCONT)
-			// Its handler returns within a second; its result would follow in 250 ms.
+			// A real pause is longer than a heartbeat may be old, and the process knows on waking. This one learns it by its connection.
+			until(t, "it has connected again", func() bool {
+				var n int
+				err := w.db.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'gatehouse presence'`).Scan(&n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n == 2
+			})
+			p.let(t)
+			// Its handler returns at once; its result would follow in 250 ms.
 			if s, ok := rt.Wait(t.Context(), id, 3*time.Second); ok {
 				t.Fatalf("the late finish of another process ended the run: %s", s)
 			}
@@ -295,7 +324,7 @@ func TestLateFinishDoesNotEndTheSuccessorsRun(t *testing.T) {
 				t.Fatalf("the job is %+v", j)
 			}
 			let <- true
-			if s, ok := rt.Wait(t.Context(), id, 20*time.Second); !ok || s != jobs.Completed {
+			if s, ok := rt.Wait(t.Context(), id, most); !ok || s != jobs.Completed {
 				t.Errorf("the job is %s", s)
 			}
 		})
@@ -310,10 +339,10 @@ func TestProcessKillingJobIsDiscarded(t *testing.T) {
 	id := add(t, watch, "demo")
 	for n := 1; n <= 5; n++ { // three that cost nothing, then the two attempts
 		p := play(t, w, "exit")
-		until(t, fmt.Sprintf("process %d is ended by it", n), 20*time.Second, func() bool { return p.runs() == 1 })
+		until(t, fmt.Sprintf("process %d is ended by it", n), func() bool { return p.runs() == 1 })
 		_ = p.cmd.Wait() // its code is 3
 		w.exec(t, `update processes set beat_at = beat_at - interval '1 minute' where id::text <> $1`, watch.ProcessID())
-		until(t, "it is taken over", 20*time.Second, func() bool { return job(t, watch, id).State != jobs.Running })
+		until(t, "it is taken over", func() bool { return job(t, watch, id).State != jobs.Running })
 	}
 	j := job(t, watch, id)
 	if j.State != jobs.Discarded || len(j.Attempts) != 5 || !strings.Contains(j.LastError, "process ended") {
@@ -335,7 +364,7 @@ func TestWithoutItsLockAProcessClaimsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer thief.Close(context.Background())
-	until(t, "the lock is taken away", 20*time.Second, func() bool {
+	until(t, "the lock is taken away", func() bool {
 		w.exec(t, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'gatehouse presence'`)
 		var got bool
 		if err := thief.QueryRow(t.Context(), `select pg_try_advisory_lock(lock_key) from processes`).Scan(&got); err != nil {
@@ -343,16 +372,19 @@ func TestWithoutItsLockAProcessClaimsNothing(t *testing.T) {
 		}
 		return got
 	})
-	until(t, "it knows", 20*time.Second, func() bool { return !rt.Alive() })
-	time.Sleep(300 * time.Millisecond) // a claim that was on its way when the lock went
+	until(t, "it knows", func() bool { return !rt.Alive() })
+	// One claim may have been on its way when the lock went. It is over once its job has ended, and none follows it.
 	id := add(t, rt, "demo")
+	if _, ok := rt.Wait(t.Context(), id, time.Second); ok {
+		id = add(t, rt, "demo")
+	}
 	if _, ok := rt.Wait(t.Context(), id, time.Second); ok {
 		t.Error("a process without its lock worked")
 	}
 	if _, err := thief.Exec(t.Context(), `select pg_advisory_unlock_all()`); err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := rt.Wait(t.Context(), id, 20*time.Second); !ok || s != jobs.Completed {
+	if s, ok := rt.Wait(t.Context(), id, most); !ok || s != jobs.Completed {
 		t.Errorf("with its lock again: %s", s)
 	}
 }

@@ -20,7 +20,7 @@ func TestFinishedCountsByOutcomeAndTime(t *testing.T) {
 	rt := start(t, w.open(t, config(setup)))
 	before := time.Now().Add(-time.Minute)
 	for _, kind := range []string{"demo", "demo", "demo", "bad"} {
-		if _, ok := rt.Wait(t.Context(), add(t, rt, kind), 20*time.Second); !ok {
+		if _, ok := rt.Wait(t.Context(), add(t, rt, kind), most); !ok {
 			t.Fatal("does not end")
 		}
 	}

@@ -57,7 +57,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 	}
 	close(hold)
 	for _, id := range []jobs.ID{running, lost} {
-		if state, ok := rt.Wait(t.Context(), id, 20*time.Second); !ok || state != jobs.Completed {
+		if state, ok := rt.Wait(t.Context(), id, most); !ok || state != jobs.Completed {
 			t.Errorf("job %d is %s", id, state)
 		}
 	}

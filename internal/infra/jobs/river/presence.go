@@ -35,8 +35,8 @@ type presence struct {
 	lockKey int64
 
 	held   atomic.Bool
-	beatAt atomic.Int64 // monotonic nanoseconds since born
-	doubt  atomic.Int64 // doubtful until then, on the same clock
+	beatAt atomic.Pointer[instant] // nil before the first
+	doubt  atomic.Pointer[instant] // the last break: others may have taken jobs over
 	born   time.Time
 }
 
@@ -53,16 +53,31 @@ func newProcessID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
 
-func (p *presence) now() int64 { return int64(time.Since(p.born)) }
-
-func (p *presence) alive() bool {
-	return p.held.Load() && p.now()-p.beatAt.Load() < int64(staleAfter)
+// instant is a moment on both clocks: the monotonic one stands still while a
+// machine sleeps, and the wall's can be set back.
+type instant struct {
+	mono time.Duration // since the process began
+	wall time.Time
 }
 
-// doubtful reports whether others may have taken over jobs of this process.
-func (p *presence) doubtful() bool { return !p.alive() || p.now() < p.doubt.Load() }
+// since is how long ago i was, as the clock says that saw more time go by: a
+// process rather distrusts itself.
+func (i instant) since(earlier instant) time.Duration {
+	return max(i.mono-earlier.mono, i.wall.Sub(earlier.wall))
+}
 
-func (p *presence) suspect() { p.doubt.Store(p.now() + int64(doubtFor)) }
+func (p *presence) now() *instant {
+	return &instant{mono: time.Since(p.born), wall: time.Now().Round(0)}
+}
+
+func (p *presence) within(t *instant, d time.Duration) bool { return t != nil && p.now().since(*t) < d }
+
+func (p *presence) alive() bool { return p.held.Load() && p.within(p.beatAt.Load(), staleAfter) }
+
+// doubtful reports whether others may have taken over jobs of this process.
+func (p *presence) doubtful() bool { return !p.alive() || p.within(p.doubt.Load(), doubtFor) }
+
+func (p *presence) suspect() { p.doubt.Store(p.now()) }
 
 // run keeps the connection until ctx ends and then signs off. ready receives
 // the outcome of the first attempt.
@@ -119,8 +134,8 @@ func (p *presence) session(ctx context.Context, joined func()) error {
 		if err := p.beat(ctx, conn); err != nil {
 			return err
 		}
-		if p.now()-p.beatAt.Load() > int64(staleAfter) {
-			p.suspect() // this process was paused
+		if last := p.beatAt.Load(); last != nil && !p.within(last, staleAfter) {
+			p.suspect() // this process was paused, or its machine slept
 		}
 		p.beatAt.Store(p.now())
 		p.held.Store(true)
