@@ -30,6 +30,9 @@ func backup(ctx context.Context, p *program, args []string) (err error) {
 	if err := vacant(dir); err != nil {
 		return err
 	}
+	if err := notThere(p.cfg); err != nil {
+		return err
+	}
 	db, err := openDatabase(ctx, p.cfg, p.errOut)
 	if err != nil {
 		return err

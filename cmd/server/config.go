@@ -71,7 +71,7 @@ func readConfig(env func(string) string) (config, error) {
 	if host, port, err := net.SplitHostPort(c.addr); err != nil || !portNumber(port) {
 		miss("GATEHOUSE_ADDR", "host:port, such as 127.0.0.1:8080")
 	} else {
-		c.baseURL = &url.URL{Scheme: "http", Host: net.JoinHostPort(orDefault(host, "127.0.0.1"), port)}
+		c.baseURL = &url.URL{Scheme: "http", Host: net.JoinHostPort(reachable(host), port)}
 	}
 	if v := env("GATEHOUSE_BASE_URL"); v != "" {
 		u, err := url.Parse(v)
@@ -128,7 +128,7 @@ func readConfig(env func(string) string) (config, error) {
 	c.readCounts(env, miss)
 	if c.dataDir == "" {
 		if c.dataDir, err = embedded.DefaultDataDir(); err != nil {
-			wrong = append(wrong, fmt.Errorf("GATEHOUSE_DATA_DIR is not set and no default is at hand: %w", err))
+			wrong = append(wrong, fmt.Errorf("GATEHOUSE_DATA_DIR is not set, and %w", err))
 		}
 	} else if c.dataDir, err = filepath.Abs(c.dataDir); err != nil {
 		miss("GATEHOUSE_DATA_DIR", "a directory")
@@ -160,6 +160,18 @@ func orDefault(v, otherwise string) string {
 		return otherwise
 	}
 	return v
+}
+
+// reachable is the host at which this machine reaches what listens at host: an address that stands for all of them is none
+// to go to.
+func reachable(host string) string {
+	switch ip, _ := netip.ParseAddr(host); ip.Unmap() {
+	case netip.IPv4Unspecified():
+		return "127.0.0.1"
+	case netip.IPv6Unspecified():
+		return "::1"
+	}
+	return orDefault(host, "127.0.0.1")
 }
 
 func listed(r rune) bool { return r == ',' || r == ' ' }

@@ -119,3 +119,28 @@ func TestEachCommandHasHelp(t *testing.T) {
 		}
 	}
 }
+
+// The version is told whatever the settings are.
+func TestVersionNeedsNoSettings(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"version", "--version"} {
+		var out, errOut strings.Builder
+		if code := run([]string{word}, env(map[string]string{"GATEHOUSE_ROLE": "boss"}), &out, &errOut); code != 0 || errOut.Len() > 0 || !strings.HasPrefix(out.String(), "gatehouse ") {
+			t.Errorf("%s: %d %s%s", word, code, out.String(), errOut.String())
+		}
+	}
+}
+
+// An address that stands for all of a machine's is none to go to.
+func TestTheSiteIsWhereItCanBeReached(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		":8080": "http://127.0.0.1:8080", "0.0.0.0:8080": "http://127.0.0.1:8080", "[::]:8080": "http://[::1]:8080",
+		"[::ffff:0.0.0.0]:8080": "http://127.0.0.1:8080", "localhost:8080": "http://localhost:8080", "[::1]:80": "http://[::1]:80",
+	} {
+		c, err := readConfig(env(map[string]string{"GATEHOUSE_ADDR": addr}))
+		if err != nil || c.baseURL.String() != want {
+			t.Errorf("%s: %s, want %s, %v", addr, c.baseURL, want, err)
+		}
+	}
+}

@@ -31,6 +31,14 @@ func openDatabase(ctx context.Context, c config, say io.Writer) (*database, erro
 	return &database{url: cluster.URL(), cluster: cluster}, nil
 }
 
+// notThere is an error when a private database would have to be made first, for a command that means one that is there.
+func notThere(c config) error {
+	if c.databaseURL != "" || embedded.Exists(c.dataDir) {
+		return nil
+	}
+	return fmt.Errorf("there is no Gatehouse in %s yet: set GATEHOUSE_DATA_DIR, or DATABASE_URL, to what the site uses", c.dataDir)
+}
+
 // close leaves the private cluster; the last user of it stops it.
 func (d *database) close() error {
 	if d.cluster == nil {

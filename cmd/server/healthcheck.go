@@ -40,13 +40,7 @@ func healthcheck(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1" // every address is this one too
-		if ip != nil && ip.To4() == nil {
-			host = "::1"
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+healthPath, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(reachable(host), port)+healthPath, nil)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -63,10 +62,12 @@ func (a *app) recognise(ctx context.Context, because string) error {
 // putOnHold is for a copy that cannot be recognised, such as that of a whole machine: before its first start.
 func putOnHold(ctx context.Context, p *program, args []string) (err error) {
 	flags := flag.NewFlagSet("hold", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	reason := flags.String("reason", "", "why")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return errUsage
+	if err := flagsOf(flags, args, 0); err != nil {
+		return err
+	}
+	if err := notThere(p.cfg); err != nil {
+		return err
 	}
 	if *reason == "" {
 		*reason = "It was put on hold at the terminal."

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/gatehouse-hq/gatehouse/docs/guide"
@@ -20,11 +21,10 @@ import (
 // running or not: events wait in the outbox for whoever relays next.
 func importVault(ctx context.Context, p *program, args []string) (err error) {
 	flags := flag.NewFlagSet("import", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	publish := flags.Bool("publish", false, "publish notes that do not say")
 	name := flags.String("name", "", "name of the vault; the folder's name when left out")
-	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
-		return errUsage
+	if err := flagsOf(flags, args, 1); err != nil {
+		return err
 	}
 	v, err := vault.Open(flags.Arg(0), vault.DefaultLimits())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +45,9 @@ func importVault(ctx context.Context, p *program, args []string) (err error) {
 	report, err := a.corpus.Import(ctx, v, corpus.ImportOptions{Name: *name, PublishDefault: *publish, Progress: p.progress()})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		fmt.Fprintln(p.errOut) // the progress stands on an unfinished line
+		if isTerminal(p.errOut) {
+			fmt.Fprintln(p.errOut) // the progress stands on an unfinished line
+		}
 		return errors.New("stopped half way; what is stored stays, and the same command again brings the rest")
 	case err != nil:
 		return err
@@ -66,8 +68,11 @@ func vaultName(path string) string {
 }
 
 // progress says how far an import is, on the terminal's error side, so that
-// the report can be kept by itself.
+// the report can be kept by itself. What is no terminal keeps lines, and gets none.
 func (p *program) progress() func(done, total int) {
+	if !isTerminal(p.errOut) {
+		return func(int, int) {}
+	}
 	return func(done, total int) {
 		if done == total || done%100 == 0 {
 			fmt.Fprintf(p.errOut, "\r%d of %d files", done, total)
@@ -76,6 +81,15 @@ func (p *program) progress() func(done, total int) {
 			fmt.Fprintln(p.errOut)
 		}
 	}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // report prints one line for every file that needs a look, and the counts.

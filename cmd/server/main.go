@@ -56,6 +56,18 @@ type program struct {
 
 var errUsage = errors.New("usage")
 
+// flagsOf reads the flags of a command; what is wrong with them is said before how it is used.
+func flagsOf(flags *flag.FlagSet, args []string, words int) error {
+	flags.SetOutput(io.Discard)
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if flags.NArg() != words {
+		return errUsage
+	}
+	return nil
+}
+
 func run(args []string, env func(string) string, out, errOut io.Writer) int {
 	name := "serve"
 	if len(args) > 0 {
@@ -71,6 +83,9 @@ func run(args []string, env func(string) string, out, errOut io.Writer) int {
 	switch {
 	case name == "help" || name == "-h" || name == "--help":
 		help(out)
+		return 0
+	case name == "version" && len(args) == 0, name == "--version":
+		fmt.Fprintln(out, "gatehouse", version) // whatever the settings are
 		return 0
 	case cmd == nil:
 		fmt.Fprintf(errOut, "gatehouse: there is no command %q\n", name)
@@ -91,7 +106,10 @@ func run(args []string, env func(string) string, out, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errUsage) || errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errUsage):
+		if why := strings.TrimPrefix(err.Error(), errUsage.Error()+": "); why != err.Error() {
+			fmt.Fprintf(errOut, "gatehouse %s: %s\n", cmd.name, why)
+		}
 		fmt.Fprintf(errOut, "usage: %s\n", strings.TrimSpace("gatehouse "+cmd.name+" "+cmd.args))
 		return exitUsage
 	default:
@@ -138,10 +156,5 @@ func stopSignals() (ctx context.Context, forced <-chan struct{}, release func())
 	return ctx, force, func() { close(done); cancel(); signal.Stop(signals) }
 }
 
-func printVersion(_ context.Context, p *program, args []string) error {
-	if len(args) > 0 {
-		return errUsage
-	}
-	_, err := fmt.Fprintln(p.out, "gatehouse", version)
-	return err
-}
+// printVersion is answered before the settings are read; what comes here has words too many.
+func printVersion(context.Context, *program, []string) error { return errUsage }

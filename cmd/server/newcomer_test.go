@@ -246,6 +246,33 @@ func TestWordsTooManyAreRefused(t *testing.T) {
 	}
 }
 
+// A flag that does not exist is named.
+func TestWrongFlagIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"import", "setup-link", "restore", "hold"} {
+		code, out, said := asked(t, nil, command, "--plum")
+		if code != exitUsage || out != "" || !strings.Contains(said, "-plum") || !strings.Contains(said, "usage: gatehouse "+command) {
+			t.Errorf("%s: exit code %d, %q, %q", command, code, out, said)
+		}
+	}
+}
+
+// What means a database that is there makes none where there is none: the data directory is a mistake then.
+func TestNoDatabaseIsMadeByMistake(t *testing.T) {
+	t.Parallel()
+	for _, words := range [][]string{{"backup", filepath.Join(t.TempDir(), "to")}, {"hold"}, {"setup-link", "--reset"}} {
+		dir := t.TempDir()
+		code, _, said := asked(t, map[string]string{"GATEHOUSE_DATA_DIR": dir}, words...)
+		if code != 1 {
+			t.Errorf("%v: exit code %d", words, code)
+		}
+		toldOnce(t, said, dir, "no Gatehouse in", "GATEHOUSE_DATA_DIR", "DATABASE_URL")
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v left %v, %v", words, left, err)
+		}
+	}
+}
+
 // Doctor before the first start finds nothing wrong and makes nothing.
 func TestDoctorChangesNothing(t *testing.T) {
 	t.Parallel()

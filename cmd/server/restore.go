@@ -24,10 +24,9 @@ import (
 // one transaction: killed at any point, the database is as before. Afterwards sends are on hold until the owner decides.
 func restore(ctx context.Context, p *program, args []string) (err error) {
 	flags := flag.NewFlagSet("restore", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	replace := flags.Bool("replace", false, "give up what the database holds now")
-	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
-		return errUsage
+	if err := flagsOf(flags, args, 1); err != nil {
+		return err
 	}
 	dir := flags.Arg(0)
 	m, err := readManifest(ctx, dir)

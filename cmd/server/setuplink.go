@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 )
@@ -14,10 +13,14 @@ import (
 // is what makes --reset safe.
 func setupLink(ctx context.Context, p *program, args []string) (err error) {
 	flags := flag.NewFlagSet("setup-link", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	reset := flags.Bool("reset", false, "also when the owner is already set up")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return errUsage
+	if err := flagsOf(flags, args, 0); err != nil {
+		return err
+	}
+	if *reset {
+		if err := notThere(p.cfg); err != nil {
+			return err
+		}
 	}
 	a, err := assemble(ctx, p, partsForCommands)
 	if err != nil {

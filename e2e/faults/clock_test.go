@@ -69,6 +69,7 @@ func TestClocksDiffer(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []int{2, -2} {
 		t.Run(fmt.Sprintf("database %+d s", ahead), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, setup{servers: 2, hooks: 2, own: true, clock: ahead})
 			var skew int64
 			w.must(w.pool.QueryRow(t.Context(), `select max(abs(skew_ms)) from processes`).Scan(&skew))

@@ -144,6 +144,21 @@ func (w *world) compareOutbox() {
 			w.Errorf("%d %s", n, what)
 		}
 	}
+	w.discarded()
+}
+
+// discarded tells which tasks failed for good, and of what.
+func (w *world) discarded() {
+	w.Helper()
+	rows, err := w.pool.Query(w.Context(), `
+		select format('%s: attempt %s of %s, args %s, errors %s, metadata %s', kind, attempt, max_attempts, args, errors, metadata)
+		from river.river_job where state = 'discarded' and kind <> 'periodic' limit 5`)
+	w.must(err)
+	told, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	w.must(err)
+	for _, line := range told {
+		w.Logf("failed for good: %s", line)
+	}
 }
 
 // compareReceived: what receivers have is what the outbox says, and repeats

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -74,9 +75,10 @@ func mishaps() []mishap {
 // Two servers, one PostgreSQL, two receivers, four writers, and a random
 // sequence of everything that can go wrong. Afterwards the ledgers agree.
 func TestRandomFaults(t *testing.T) {
-	t.Parallel()
-	n := seedOf(t)
-	t.Logf("replay with: -run %s -seed %d -faults %d", t.Name(), n, *faultCount)
+	eachSchedule(t, *schedules, fmt.Sprintf(" -faults %d", *faultCount), randomFaults)
+}
+
+func randomFaults(t *testing.T, n uint64) {
 	r := rand.New(rand.NewPCG(n, 11))
 	w := newWorld(t, setup{servers: 2, hooks: 2, own: true, durable: true})
 	w.load(4, n)
@@ -136,15 +138,6 @@ func (w *world) heal() {
 			return s.Answers(w.Context())
 		}))
 	}
-}
-
-// seedOf is the run's seed: the one given, or the time.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	if *seed != 0 {
-		return *seed
-	}
-	return uint64(time.Now().UnixNano())
 }
 
 func some(r *rand.Rand, most time.Duration) time.Duration {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,20 +20,41 @@ import (
 )
 
 var (
-	seed  = flag.Uint64("seed", 0, "seed of the random schedule; 0 takes the time")
-	notes = flag.Int("notes", 1500, "writes of the load")
+	seed      = flag.Uint64("seed", 0, "seed of the random schedules; 0 takes the time")
+	schedules = flag.Int("schedules", 1, "random schedules of a scenario that has them, side by side; with a seed it is one")
+	notes     = flag.Int("notes", 1500, "writes of the load")
 )
+
+// eachSchedule runs a random scenario so many times, each with a seed that it prints and an installation of its own. Most of
+// their time goes by in waiting, so they run side by side. A seed that is given is run once.
+func eachSchedule(t *testing.T, times int, with string, run func(t *testing.T, seed uint64)) {
+	t.Parallel()
+	if *seed != 0 {
+		times = 1
+	}
+	for i := range times {
+		t.Run(fmt.Sprintf("schedule %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			own := *seed
+			if own == 0 {
+				own = uint64(time.Now().UnixNano()) + uint64(i)
+			}
+			name, _, _ := strings.Cut(t.Name(), "/")
+			t.Logf("replay with: -run %s -seed %d%s", name, own, with)
+			run(t, own)
+		})
+	}
+}
 
 // Two processes on one database, each killed at random while notes are
 // written: in the end every committed note is in the index in its last state,
 // every event was fanned out exactly once, and nothing is stuck.
 func TestKilledProcessesLoseNothing(t *testing.T) {
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("replay with: -run %s -seed %d", t.Name(), *seed)
-	random := rand.New(rand.NewPCG(*seed, 1))
+	eachSchedule(t, *schedules, "", killedProcesses)
+}
 
+func killedProcesses(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 1))
 	dbURL := pgtest.URL(t)
 	pool := open(t, dbURL)
 	servers := []*blackbox.Server{start(t, dbURL), start(t, dbURL)}
@@ -46,7 +68,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	var written atomic.Int64
 	var load sync.WaitGroup
 	for w := range 4 {
-		r := rand.New(rand.NewPCG(*seed, uint64(w)+2))
+		r := rand.New(rand.NewPCG(seed, uint64(w)+2))
 		load.Go(func() { writeNotes(ctx, o, servers, r, &written, w) })
 	}
 	kills := 0

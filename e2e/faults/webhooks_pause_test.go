@@ -20,6 +20,7 @@ import (
 // id; what the first one finds out when it wakes is written down and changes
 // nothing.
 func TestSuspendedPastItsLease(t *testing.T) {
+	t.Parallel()
 	receiver := sink.New()
 	web := httptest.NewServer(receiver)
 	t.Cleanup(web.Close)

@@ -32,11 +32,11 @@ const (
 // A server killed between a POST and its result: every event is received, what
 // comes twice has the same id, and nothing stays running for a minute.
 func TestKilledBetweenPostAndResult(t *testing.T) {
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("replay with: -run %s -seed %d -kills %d", t.Name(), *seed, *kills)
-	random := rand.New(rand.NewPCG(*seed, 7))
+	eachSchedule(t, 1, fmt.Sprintf(" -kills %d", *kills), killedBetween)
+}
+
+func killedBetween(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 7))
 	k := newKillRun(t)
 	for turn := range *kills {
 		k.listen(turn % groups)

@@ -54,7 +54,7 @@ func DefaultDataDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", errors.New("there is no home directory to keep the data in: set GATEHOUSE_DATA_DIR")
+		return "", errors.New("there is no home directory to keep the data in")
 	}
 	return filepath.Join(home, ".local", "share", "gatehouse"), nil
 }
@@ -85,8 +85,8 @@ func (l layout) create(acct account) error {
 	return unwritable(l.dataDir, acct.own(l.socketDir()))
 }
 
-// makeDir makes dir where it is missing, with the mode whatever the umask: a root whose umask is 077 would close it to the
-// database's user.
+// makeDir makes dir and what is missing above it, with the mode whatever the umask: a root whose umask is 077 would close
+// it to the database's user.
 func makeDir(dir string, mode os.FileMode) error {
 	switch _, err := os.Stat(dir); {
 	case err == nil:
@@ -94,7 +94,10 @@ func makeDir(dir string, mode os.FileMode) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := os.MkdirAll(dir, mode); err != nil {
+	if err := makeDir(filepath.Dir(dir), mode); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) { // another process starts as well
 		return err
 	}
 	return os.Chmod(dir, mode)

@@ -124,6 +124,14 @@ func TestClosedDataDirectory(t *testing.T) {
 	}
 }
 
+// Not parallel: the umask is the process's. A root whose umask is 077 would close what it makes to the database's user.
+func TestUmaskClosesNothingToTheDatabase(t *testing.T) {
+	dir := filepath.Join(dataDir(t), "made", "on", "the", "way")
+	before := syscall.Umask(0o077)
+	defer syscall.Umask(before)
+	stopped(t, started(t, quick(dir)))
+}
+
 func TestUnfinishedInitdbIsRedone(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)

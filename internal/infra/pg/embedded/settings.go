@@ -50,6 +50,9 @@ func (l layout) writeSettings(extra map[string]string) (path string, err error) 
 	if err := os.WriteFile(fresh, []byte(b.String()), 0o644); err != nil {
 		return "", unwritable(l.dataDir, err)
 	}
+	if err := os.Chmod(fresh, 0o644); err != nil { // whatever the umask: under root the database's user reads it
+		return "", unwritable(l.dataDir, err)
+	}
 	if err := os.Rename(fresh, path); err != nil {
 		return "", unwritable(l.dataDir, err)
 	}
