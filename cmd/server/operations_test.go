@@ -139,7 +139,7 @@ func TestToolsFitEveryClient(t *testing.T) {
 	s := serveAll(t)
 	all := s.token(t, op.Classes()...).Secret
 	tools := s.rpc(t, all, "tools/list", map[string]any{}).Result.Tools
-	if want := s.ops.All(); len(tools) != len(want) || len(want) < 30 {
+	if want := s.ops.All(); len(tools) != len(want)+1 || len(want) < 30 { // read_more is the face's own
 		t.Fatalf("%d tools for %d operations", len(tools), len(want))
 	}
 	proper := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -210,7 +210,13 @@ func TestEveryToolAnswersOrSaysTheFix(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: output schema: %v", tool.Name, err)
 		}
-		operation, _ := s.ops.Get(strings.Replace(tool.Name, "_", ".", 1))
+		operation, ok := s.ops.Get(strings.Replace(tool.Name, "_", ".", 1))
+		if !ok && tool.Name != "read_more" {
+			t.Fatalf("%s is no operation", tool.Name)
+		}
+		if !ok {
+			operation.In = &jsonschema.Schema{Required: []string{"cursor"}}
+		}
 		for _, arguments := range []map[string]any{{}, {"id": 4711}, {"id": "0197a3f0-0000-7000-8000-000000000000"}} {
 			a := s.tool(t, all, tool.Name, arguments)
 			if a.Result.IsError {
@@ -409,6 +415,9 @@ func TestATokenIsItsClassesAlone(t *testing.T) {
 	for _, class := range op.Classes() {
 		token := s.token(t, class).Secret
 		var listed, want []string
+		if class == op.Read {
+			want = append(want, "read_more")
+		}
 		for _, tool := range s.rpc(t, token, "tools/list", map[string]any{}).Result.Tools {
 			listed = append(listed, tool.Name)
 		}

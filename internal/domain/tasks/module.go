@@ -31,7 +31,7 @@ func (d *Domain) taskOps() []op.Op {
 		op.New("tasks.overview", "Count tasks", "Counts tasks by kind and state, and tells the load of every queue. Counts are bounded.", op.Read, d.Overview),
 		op.New("tasks.health", "Are any tasks stuck?", "Says whether anything is stuck or needs the owner: a verdict, reasons with evidence, and the next step for each.", op.Read, d.Health),
 		op.New("tasks.list", "List tasks", "Pages through tasks, newest first, by state, kind, arguments and error.", op.Read, d.List),
-		op.New("tasks.get", "Read a task", "Reads one task with its arguments, its cause and every attempt.", op.Read, d.Get),
+		op.New("tasks.get", "Read a task", "Reads one task with its arguments, its cause and its attempts, errors and reports included.", op.Read, d.opGet),
 		op.New("tasks.retry", "Retry a task", "Starts a new cycle of a task now, if it still is as you saw it.", op.Write, d.Retry),
 		op.Repeatable(op.WithPlan(op.New("tasks.cancel", "Cancel a task", "Stops a waiting task for good and asks a running one to stop, if it still is as you saw it.", op.Destructive, d.Cancel), d.planCancel)),
 		op.WithPlan(op.New("tasks.retry_matching", "Retry all that match", "Retries every task that matches, as a task of its own that can be stopped by cancelling it.", op.Destructive, d.RetryMatching), d.planMatching("Retry", retried())),

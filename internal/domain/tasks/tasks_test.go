@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -499,6 +500,60 @@ func TestEventsSayHowTheirTasksFared(t *testing.T) {
 	for _, bad := range []tasks.EventQuery{{State: "lost"}, {Limit: 101}, {Type: "a b"}, {Cursor: "bad"}} {
 		if _, err := d.ListEvents(context.Background(), bad); op.CodeOf(err) != op.Invalid {
 			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+// Of a task that was tried often the newest attempts come first, and following attempts_next meets each once.
+func TestAttemptsAreReadInParts(t *testing.T) {
+	t.Parallel()
+	job := jobs.Job{ID: 5, State: jobs.Discarded, Args: json.RawMessage(`{}`)}
+	for n := range 25 {
+		job.Attempts = append(job.Attempts, jobs.Attempt{Number: n + 1})
+	}
+	set := ops(t, taskstest.New(&taskstest.Queue{Rows: []jobs.Job{job}}, &taskstest.Stream{}))
+	get, _ := set.Get("tasks.get")
+	read := func(in string) (numbers []int, next int) {
+		t.Helper()
+		out, err := get.Run(t.Context(), json.RawMessage(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := get.Encode(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var part struct {
+			Attempts []jobs.Attempt
+			Next     int `json:"attempts_next"`
+		}
+		if err := json.Unmarshal(raw, &part); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range part.Attempts {
+			numbers = append(numbers, a.Number)
+		}
+		return numbers, part.Next
+	}
+	if numbers, next := read(`{"id":5}`); len(numbers) != 25 || next != 0 {
+		t.Errorf("whole: %v, next %d", numbers, next)
+	}
+	var all []int
+	in, calls := `{"id":5,"attempts_limit":10}`, 0
+	for ; in != ""; calls++ {
+		numbers, next := read(in)
+		all = append(numbers, all...)
+		in = ""
+		if next > 0 {
+			in = fmt.Sprintf(`{"id":5,"attempts_limit":10,"attempts_before":%d}`, next)
+		}
+	}
+	if calls != 3 || len(all) != 25 || all[0] != 1 || !slices.IsSorted(all) {
+		t.Errorf("%d calls: %v", calls, all)
+	}
+	for _, bad := range []string{`{"id":5,"attempts_limit":-1}`, `{"id":5,"attempts_limit":1001}`, `{"id":5,"attempts_before":-1}`} {
+		if _, err := get.Run(t.Context(), json.RawMessage(bad)); op.CodeOf(err) != op.Invalid {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

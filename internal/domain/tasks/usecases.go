@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -82,6 +83,39 @@ func (d *Domain) AtPresent(ctx context.Context, ids []ID) ([]Task, error) {
 // GetIn names a task.
 type GetIn struct {
 	ID ID `json:"id" jsonschema:"number of the task"`
+}
+
+type opGetIn struct {
+	GetIn
+	Limit  int `json:"attempts_limit,omitempty" jsonschema:"at most so many attempts, the newest of those asked for; left out: all of them"`
+	Before int `json:"attempts_before,omitempty" jsonschema:"only attempts with a lower number: attempts_next of the answer before"`
+}
+
+type opGetOut struct {
+	Task
+	Next int `json:"attempts_next,omitempty" jsonschema:"present when there are older attempts: ask again with this as attempts_before"`
+}
+
+// opGet reads one task with its newest attempts, or those before a number.
+func (d *Domain) opGet(ctx context.Context, in opGetIn) (opGetOut, error) {
+	if in.Limit < 0 || in.Limit > 1000 {
+		return opGetOut{}, op.Invalidf("attempts_limit", "must be from 1 to 1000")
+	}
+	if in.Before < 0 {
+		return opGetOut{}, op.Invalidf("attempts_before", "must be the number of an attempt")
+	}
+	t, err := d.Get(ctx, in.GetIn)
+	out := opGetOut{Task: t}
+	if in.Before > 0 {
+		if at := slices.IndexFunc(out.Attempts, func(a jobs.Attempt) bool { return a.Number >= in.Before }); at >= 0 {
+			out.Attempts = out.Attempts[:at]
+		}
+	}
+	if over := len(out.Attempts) - in.Limit; in.Limit > 0 && over > 0 {
+		out.Attempts = out.Attempts[over:]
+		out.Next = out.Attempts[0].Number
+	}
+	return out, err
 }
 
 // Get reads one task with every attempt.

@@ -32,7 +32,7 @@ func (s *Server) call(ctx context.Context, t tool, arguments json.RawMessage) (r
 	if err != nil {
 		return s.explain(ctx, t, err)
 	}
-	answer, err = bound(answer, maxResult)
+	answer, err = s.fit(ctx, t, fields, answer)
 	if err != nil {
 		return s.explain(ctx, t, err)
 	}
@@ -57,8 +57,10 @@ func check(t tool, arguments json.RawMessage) (map[string]json.RawMessage, error
 			}
 		}
 	}
-	if t.op.In.Properties[pieceLimit] != nil && fields[pieceLimit] == nil {
-		fields[pieceLimit] = json.RawMessage(strconv.Itoa(maxPiece))
+	for name, piece := range pieces {
+		if t.op.In.Properties[name] != nil && fields[name] == nil {
+			fields[name] = json.RawMessage(strconv.Itoa(piece))
+		}
 	}
 	var limit float64
 	if json.Unmarshal(fields["limit"], &limit) == nil && limit > maxLimit {

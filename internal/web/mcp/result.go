@@ -4,20 +4,29 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxResult bounds a result in bytes of JSON, about 20,000 tokens: clients cut
-// what is longer, in the middle of the JSON.
-const maxResult = 64 << 10
+const (
+	// maxResult bounds a result in bytes of JSON, about 20,000 tokens: clients
+	// cut what is longer, in the middle of the JSON.
+	maxResult = 64 << 10
+	// aside is kept free in it for saying what was left out.
+	aside = 8 << 10
+	// leastText is as short as texts are cut before lists are.
+	leastText = 512
+)
 
-// truncated is the property that says what was left out.
-const truncated = "truncated"
+// The properties that say what was left out, and how to get it.
+const (
+	truncated = "truncated"
+	restName  = "rest"
+)
 
 // delimited is an answer as text between two marks that nobody who wrote
 // something in it could know. JSON writes < and > inside of texts as escapes,
@@ -28,89 +37,80 @@ func delimited(answer json.RawMessage) sdk.Content {
 		"<" + mark + ">\n" + string(answer) + "\n</" + mark + ">"}
 }
 
-// bound shortens an answer to about limit bytes: long texts first, then long
-// lists from their end. The answer stays valid JSON of the same shape and says
-// what is missing.
-func bound(answer json.RawMessage, limit int) (json.RawMessage, error) {
-	if len(answer) <= limit {
-		return goesOn(answer)
-	}
-	d := json.NewDecoder(bytes.NewReader(answer))
+// read is a JSON value with its numbers as they were written.
+func read(raw json.RawMessage) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var v map[string]any
 	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("read the answer again: %w", err)
 	}
-	c := cutter{}
-	for most := limit / 2; ; most /= 2 {
-		out, err := json.Marshal(v)
-		if err != nil || len(out)+512 <= limit {
-			if len(c.said()) > 0 && err == nil {
-				v[truncated] = c.said()
-				out, err = json.Marshal(v)
-			}
-			return out, err
-		}
-		switch {
-		case most >= 512:
-			c.texts(v, most)
-		case !c.longestList(v):
-			return nil, fmt.Errorf("an answer of %d bytes cannot be shortened", len(out))
-		}
-	}
+	return v, nil
 }
 
-// goesOn says of a text that was read in part how to go on.
-func goesOn(answer json.RawMessage) (json.RawMessage, error) {
-	var part struct {
-		Next int `json:"body_next"`
-	}
-	if err := json.Unmarshal(answer, &part); err != nil || part.Next == 0 {
-		return answer, nil // no object, or no part
-	}
-	said, err := json.Marshal(fmt.Sprintf("The body goes on: call again with body_from %d for the next part.", part.Next))
+// cut is a value that was made to fit: every text has at most most bytes, lists
+// lack entries at their end.
+type cut struct {
+	whole, short any
+	most         int
+}
+
+// shorten cuts a value to limit bytes of JSON: long texts first, then long
+// lists from their end. It stays of the same shape.
+func shorten(raw json.RawMessage, limit int) (cut, error) {
+	whole, err := read(raw)
 	if err != nil {
-		return nil, err
+		return cut{}, err
 	}
-	return slices.Concat(answer[:len(answer)-1], []byte(`,"`+truncated+`":`), said, []byte("}")), nil
+	for most := limit / 2; ; most /= 2 {
+		c := cut{whole: whole, most: max(most, leastText)}
+		if c.short, err = read(raw); err != nil {
+			return cut{}, err
+		}
+		c.short = texts(c.short, c.most)
+		for {
+			out, err := json.Marshal(c.short)
+			if err != nil {
+				return cut{}, fmt.Errorf("encode the answer: %w", err)
+			}
+			if len(out) <= limit {
+				return c, nil
+			}
+			if most > leastText {
+				break
+			}
+			if !longestList(c.short) {
+				return cut{}, errors.New("an answer cannot be shortened to what a call may return")
+			}
+		}
+	}
 }
 
-type cutter struct {
-	cut     bool
-	dropped int
-}
-
-func (c *cutter) said() string {
-	var parts []string
-	if c.cut {
-		parts = append(parts, "Long texts were cut; read the thing itself, alone, for more.")
+// end is where a text is cut that may have most bytes.
+func end(s string, most int) int {
+	if len(s) <= most {
+		return len(s)
 	}
-	if c.dropped > 0 {
-		parts = append(parts, fmt.Sprintf("%d entries were left out of lists; ask again with a smaller limit or a narrower filter.", c.dropped))
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
-	return strings.Join(parts, " ")
+	return most
 }
 
 // texts cuts every text longer than most bytes and returns the value that
 // takes v's place.
-func (c *cutter) texts(v any, most int) any {
+func texts(v any, most int) any {
 	switch v := v.(type) {
 	case string:
-		if len(v) > most {
-			c.cut = true
-			end := most
-			for end > 0 && !utf8.RuneStart(v[end]) {
-				end--
-			}
-			return v[:end] + fmt.Sprintf("… [%s: %d bytes more]", truncated, len(v)-end)
+		if at := end(v, most); at < len(v) {
+			return v[:at] + fmt.Sprintf("… [%s: %d bytes more]", truncated, len(v)-at)
 		}
 	case []any:
 		for i := range v {
-			v[i] = c.texts(v[i], most)
+			v[i] = texts(v[i], most)
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = c.texts(v[k], most)
+			v[k] = texts(v[k], most)
 		}
 	}
 	return v
@@ -118,7 +118,7 @@ func (c *cutter) texts(v any, most int) any {
 
 // longestList halves the longest list below v; false means that none is left
 // to shorten.
-func (c *cutter) longestList(v any) bool {
+func longestList(v any) bool {
 	longest, put := 1, func() {}
 	var look func(v any)
 	look = func(v any) {
@@ -127,7 +127,7 @@ func (c *cutter) longestList(v any) bool {
 			for k, inner := range v {
 				if list, ok := inner.([]any); ok && len(list) > longest {
 					longest = len(list)
-					put = func() { v[k] = list[:len(list)/2]; c.dropped += len(list) - len(list)/2 }
+					put = func() { v[k] = list[:len(list)/2] }
 				}
 				look(inner)
 			}

@@ -43,6 +43,7 @@ func New(c Config) *Server {
 	for _, o := range c.Ops.All() {
 		s.tools = append(s.tools, newTool(o))
 	}
+	s.tools = append(s.tools, newTool(s.readMore()))
 	return s
 }
 

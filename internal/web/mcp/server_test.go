@@ -34,10 +34,19 @@ type house struct {
 	dropped      atomic.Int64
 	db           *pg.DB
 	revoked      atomic.Bool
+	text         atomic.Pointer[string] // of thing.get
 }
 
 type dropIn struct {
 	IDs []string `json:"ids"`
+}
+
+type tail struct {
+	Limit int `json:"attempts_limit,omitempty" jsonschema:"at most so many; left out: all of them"`
+}
+
+type tailOut struct {
+	Next int `json:"attempts_next,omitempty"`
 }
 
 type listOut struct {
@@ -58,6 +67,10 @@ func open(t *testing.T) *house {
 		op.New("thing.list", "List", "Lists much.", op.Read, func(context.Context, struct{}) (listOut, error) {
 			return listOut{Items: slices.Repeat([]string{strings.Repeat("ü", 1000)}, 2000), Next: "c"}, nil
 		}),
+		op.New("thing.get", "Get", "Reads one with a long text.", op.Read, h.get),
+		op.New("thing.tail", "Tail", "Reads the newest.", op.Read, func(_ context.Context, in tail) (tailOut, error) { return tailOut{in.Limit}, nil }),
+		op.New("thing.page", "Page", "Pages through large ones.", op.Read, pageOf),
+		op.New("thing.write", "Write", "Answers with much.", op.Write, h.get),
 		op.New("thing.break", "Break", "Breaks.", op.Read, func(context.Context, struct{}) (listOut, error) {
 			return listOut{}, errors.New("secret: password=hunter2")
 		}),
@@ -76,7 +89,7 @@ func open(t *testing.T) *house {
 		Ops: set, Plans: op.NewPlans(h.db, set), BaseURL: &url.URL{Scheme: "https", Host: "site.example"}, Log: slog.New(slog.DiscardHandler), Version: "test",
 		RequestID: func(context.Context) string { return "r1" },
 		Bearer: func(ctx context.Context, token string) (context.Context, op.Caller, error) {
-			classes := map[string][]op.Class{"reader": {op.Read}, "keeper": {op.Read, op.Destructive}, "other": {op.Read, op.Destructive}}[token]
+			classes := map[string][]op.Class{"reader": {op.Read}, "writer": {op.Write}, "keeper": {op.Read, op.Destructive}, "other": {op.Read, op.Destructive}}[token]
 			if classes == nil || h.revoked.Load() {
 				return nil, op.Caller{}, op.Errorf(op.Unauthorized, "This token has been revoked.")
 			}
@@ -142,7 +155,7 @@ func TestAToolIsSeenByWhoeverMayUseIt(t *testing.T) {
 			t.Errorf("annotations %+v", tool.Annotations)
 		}
 	}
-	if want := []string{"thing_break", "thing_drop", "thing_list", "thing_panic", "thing_wait"}; !slices.Equal(names, want) {
+	if want := []string{"read_more", "thing_break", "thing_drop", "thing_get", "thing_list", "thing_page", "thing_panic", "thing_tail", "thing_wait"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	if list.CacheScope == "public" {
@@ -270,7 +283,7 @@ func TestAnswersAreBoundedAndFaultsOursStayHere(t *testing.T) {
 	s := open(t).client(t, "reader")
 	result, text, isError := call(t, s, "thing_list", nil)
 	said, _ := result["truncated"].(string)
-	if isError || len(text) > 70_000 || !strings.Contains(said, "smaller limit") || len(result["items"].([]any)) == 0 || result["next"] != "c" {
+	if isError || len(text) > 70_000 || !strings.Contains(said, "read_more") || len(result["items"].([]any)) == 0 || result["next"] != "c" {
 		t.Errorf("%d bytes, %d entries, says %q", len(text), len(result["items"].([]any)), said)
 	}
 	raw, err := json.Marshal(result)

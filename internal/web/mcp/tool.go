@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -14,12 +15,13 @@ import (
 // maxLimit is the most entries that one call may ask for.
 const maxLimit = 100
 
-// pieceLimit is the argument of what is read in pieces. Left out, a piece is as
-// long as fits into a result with what stands beside it.
-const (
-	pieceLimit = "body_limit"
-	maxPiece   = maxResult * 3 / 4
-)
+// maxPiece is how much of one text or list is read at once, in bytes of JSON:
+// as long as fits into a result with what stands beside it.
+const maxPiece = maxResult * 3 / 4
+
+// pieces are the arguments of what is read in pieces, and what they are when
+// they are left out. Scripts and the panel get all of it.
+var pieces = map[string]int{"body_limit": maxPiece, "attempts_limit": 10}
 
 // planID is the argument that applies a plan.
 const planID = "plan_id"
@@ -58,10 +60,14 @@ func inputSchema(o op.Op) *jsonschema.Schema {
 		bounded.Minimum, bounded.Maximum = number(0), number(maxLimit)
 		in.Properties["limit"] = &bounded
 	}
-	if length, ok := in.Properties[pieceLimit]; ok {
-		bounded := *length
-		bounded.Description = fmt.Sprintf("at most so many bytes of JSON for the body; left out: %d", maxPiece)
-		in.Properties[pieceLimit] = &bounded
+	for name, piece := range pieces {
+		if length, ok := in.Properties[name]; ok {
+			bounded := *length
+			if said, _, cut := strings.Cut(length.Description, "; left out: "); cut {
+				bounded.Description = fmt.Sprintf("%s; left out: %d", said, piece)
+			}
+			in.Properties[name] = &bounded
+		}
 	}
 	if o.Planned() {
 		in.Properties[planID] = &jsonschema.Schema{Type: "string", Description: "left out: nothing is done, and a plan is answered; a plan's id: that plan is applied"}
@@ -83,8 +89,19 @@ func outputSchema(o op.Op) *jsonschema.Schema {
 		out.Properties = map[string]*jsonschema.Schema{}
 	}
 	out.Properties[truncated] = &jsonschema.Schema{Type: "string", Description: "present when the result was too large: what was left out, and how to get it"}
+	if o.Class == op.Read && out.Properties[restName] == nil {
+		out.Properties[restName] = restSchema
+	}
 	return out
 }
+
+// paged reports whether o is read by the page.
+func (t tool) paged() bool {
+	return t.op.Class == op.Read && t.op.In.Properties["limit"] != nil && t.op.In.Properties["cursor"] != nil && t.op.Out.Properties["next"] != nil
+}
+
+// restSchema is that of the list of what was left out.
+var restSchema = op.New("rest", "", "", op.Read, func(context.Context, struct{}) (moreOut, error) { return moreOut{}, nil }).Out.Properties[restName]
 
 func planSchema() *jsonschema.Schema {
 	text := func(description string) *jsonschema.Schema {
