@@ -81,7 +81,7 @@ func (d *Domain) ops() []op.Op {
 		op.New("webhooks.update", "Change an endpoint", "Changes an endpoint's address, event types, headers, limit or description. What is left out is kept.", op.Write, d.Update),
 		op.WithPlan(op.New("webhooks.delete", "Delete an endpoint", "Deletes an endpoint and cancels what waits for it. Its log stays readable.", op.Destructive, d.Delete), d.planDelete),
 		op.New("webhooks.pause", "Pause an endpoint", "Switches an endpoint off; deliveries are parked until it is switched on.", op.Write, d.Pause),
-		op.New("webhooks.enable", "Switch an endpoint on", "Switches an endpoint on, and delivers or drops what was parked.", op.Write, d.Enable),
+		op.WithPlan(op.New("webhooks.enable", "Switch an endpoint on", "Switches an endpoint on, and delivers or drops what was parked.", op.Write, d.Enable), d.planEnable),
 		op.New("webhooks.rotate_secret", "Rotate a signing secret", "Gives an endpoint a new secret; the old one may sign as well for a while.", op.Credential, d.RotateSecret),
 		op.New("webhooks.send_test", "Send a test", "Sends one test event to an endpoint and answers with what the receiver said.", op.Egress, d.SendTest),
 		op.New("webhooks.deliveries", "List deliveries", "Pages through the log of deliveries, newest event first.", op.Read, d.Deliveries),

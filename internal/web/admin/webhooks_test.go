@@ -162,6 +162,16 @@ func lacks(t *testing.T, page string, texts ...string) {
 	}
 }
 
+// hidden is the value of a hidden field.
+func hidden(t *testing.T, page, name string) string {
+	t.Helper()
+	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no field %s\n%s", name, page)
+	}
+	return m[1]
+}
+
 func seen(e domain.Endpoint) []string { return []string{"version", fmt.Sprint(e.Version)} }
 
 func TestASecretIsShownOnceAndAddressesAreRedacted(t *testing.T) {
@@ -253,18 +263,17 @@ func TestAStalePageChangesNothingAndSaysWhatChanged(t *testing.T) {
 	p := openReceivers(t)
 	e := p.endpoint(t, "Shop")
 	at := "/admin/webhooks/" + e.ID
-	asked := planIn(t, p.page(t, at+"/delete"))
+	asked, on := planIn(t, p.page(t, at+"/delete")), planIn(t, p.page(t, at+"/enable"))
 	name := "Renamed elsewhere"
 	if _, err := p.hooks.Update(context.Background(), domain.UpdateIn{ID: e.ID, Description: &name}); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, p.status(t, webtest.Post(at+"/delete", "plan", asked), http.StatusConflict), "changed meanwhile: description", name)
 	holds(t, p.status(t, webtest.Post(at+"/delete"), http.StatusConflict), "unknown, used up or expired")
-	for _, verb := range []string{"pause", "enable"} {
-		body := p.status(t, webtest.Post(at+"/"+verb, seen(e)...), http.StatusConflict)
-		holds(t, body, "changed meanwhile: description", name)
-		p.status(t, webtest.Post(at+"/"+verb), http.StatusUnprocessableEntity)
-	}
+	holds(t, p.status(t, webtest.Post(at+"/enable", "plan", on), http.StatusConflict), "changed meanwhile: description", name)
+	holds(t, p.status(t, webtest.Post(at+"/enable"), http.StatusConflict), "unknown, used up or expired")
+	holds(t, p.status(t, webtest.Post(at+"/pause", seen(e)...), http.StatusConflict), "changed meanwhile: description", name)
+	p.status(t, webtest.Post(at+"/pause"), http.StatusUnprocessableEntity)
 	holds(t, p.status(t, webtest.Post(at+"/rotate", append(seen(e), "overlap", "24h")...), http.StatusConflict), "changed meanwhile: description", "Seven days")
 	typed := append(seen(e), "url", "http://127.0.0.1:4999/mine", "description", "Mine", "types", "thing.*")
 	body := p.status(t, webtest.Post(at+"/edit", typed...), http.StatusConflict)
@@ -282,10 +291,12 @@ func TestAStalePageChangesNothingAndSaysWhatChanged(t *testing.T) {
 	}
 
 	plan := planIn(t, p.page(t, at+"/delete"))
+	on = planIn(t, p.page(t, at+"/enable"))
 	if _, err := p.hooks.Delete(context.Background(), domain.Ref{ID: e.ID}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/pause", "/enable", "/delete", "/rotate", "/test"} {
+	holds(t, p.status(t, webtest.Post(at+"/enable", "plan", on), http.StatusConflict), "deleted meanwhile", "This endpoint was deleted")
+	for _, path := range []string{"/pause", "/delete", "/rotate", "/test"} {
 		body := p.status(t, webtest.Post(at+path, "version", "3", "plan", plan, "overlap", "none", "url", "http://127.0.0.1:4999/", "types", "thing.*"), http.StatusConflict)
 		holds(t, body, "deleted meanwhile", "This endpoint was deleted")
 		lacks(t, body, at+"/pause", at+"/edit")
@@ -310,13 +321,21 @@ func TestSwitchingOnAsksAboutWhatIsParked(t *testing.T) {
 		event := p.delivery(t, e.ID, domain.Parked, "thing.made", "thing://2")
 		holds(t, p.page(t, at), "paused", "You paused it.", `href="`+at+`/enable"`)
 		holds(t, p.page(t, at+"/enable"), "Deliver 2 deliveries", "Drop 2 deliveries")
-		body := p.status(t, webtest.Post(at+"/enable", "version", "2"), http.StatusUnprocessableEntity)
-		holds(t, body, "2 deliveries are parked")
+		page := p.page(t, at+"/enable")
+		plans := []string{"plandeliver", hidden(t, page, "plandeliver"), "plandrop", hidden(t, page, "plandrop")}
+		body := p.status(t, webtest.Post(at+"/enable", plans...), http.StatusUnprocessableEntity)
+		holds(t, body, "whether to deliver or to drop", `id="f-parked-error"`, "Drop 2 deliveries")
+		// What is parked after the owner looked was not part of the question.
+		later := p.delivery(t, e.ID, domain.Parked, "thing.made", "thing://3")
 		holds(t, p.status(t, webtest.Post(at+"/again", "event", event), http.StatusConflict), "Switch it on first")
 		holds(t, p.status(t, webtest.Get(at+"/failed"), http.StatusConflict), "Switch it on first")
-		if _, flash := p.sent(t, webtest.Post(at+"/enable", "version", "2", "parked", choice)); flash != "webhook-on-"+choice+":2" {
+		if _, flash := p.sent(t, webtest.Post(at+"/enable", append(plans, "parked", choice)...)); flash != "webhook-on-"+choice+":"+map[string]string{"deliver": "3", "drop": "2"}[choice] {
 			t.Errorf("flash %q", flash)
 		}
+		if d, err := p.hooks.Delivery(context.Background(), e.ID, later); err != nil || d.State != domain.Parked {
+			t.Errorf("%s makes what came later %s, want parked until it is caught up with: %v", choice, d.State, err)
+		}
+		p.status(t, webtest.Post(at+"/enable", append(plans, "parked", choice)...), http.StatusConflict)
 		if got := p.statusOf(t, e.ID); got != domain.On {
 			t.Errorf("it is %s", got)
 		}
@@ -480,7 +499,7 @@ func TestWebhooksThatAreNotThereAreNotFound(t *testing.T) {
 	for _, r := range []*http.Request{
 		webtest.Get(none), webtest.Get("/admin/webhooks/x"), webtest.Get(none + "/edit"), webtest.Get(none + "/delete"), webtest.Get(none + "/recover"), webtest.Get(none + "/failed"),
 		webtest.Get("/admin/webhooks/" + e.ID + "/deliveries/x"), webtest.Get("/admin/webhooks/" + e.ID + "?test=x"),
-		webtest.Post(none+"/pause", "version", "1"), webtest.Post(none+"/enable", "version", "1"), webtest.Post(none + "/test"), webtest.Post(none+"/delete", "version", "1"),
+		webtest.Post(none+"/pause", "version", "1"), webtest.Post(none + "/test"), webtest.Post(none+"/delete", "version", "1"),
 	} {
 		p.status(t, r, http.StatusNotFound)
 	}

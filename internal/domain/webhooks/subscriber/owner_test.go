@@ -231,3 +231,50 @@ func TestFailedTestAlarmsNobody(t *testing.T) {
 		t.Errorf("alerts %+v, %v", alerts, err)
 	}
 }
+
+// Switching on is planned: how many are parked and what becomes of them is said first, and what is parked after that is not
+// dropped along with them.
+func TestSwitchingOnIsPlanned(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.endpoint("a").Endpoint.ID
+	if _, err := h.domain.Pause(t.Context(), webhooks.Ref{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	before := h.happen(3, "thing.made", `{}`)
+	for _, e := range before {
+		h.settles(id, e, webhooks.Parked)
+	}
+	set, err := op.Collect(h.domain.Module(subscriber.New(h.domain, nil, "test")).Ops...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := op.NewPlans(h.db, set)
+	if _, err := op.Ask(t.Context(), plans, "webhooks.enable", webhooks.EnableIn{ID: id}); field(err) != "parked" {
+		t.Errorf("a plan without a choice: %v", err)
+	}
+	deliver, err := op.Ask(t.Context(), plans, "webhooks.enable", webhooks.EnableIn{ID: id, Parked: webhooks.ParkedDeliver})
+	if err != nil || deliver.Count != 3 || !strings.Contains(deliver.Summary, "deliver the 3 deliveries") {
+		t.Fatalf("%+v, %v", deliver, err)
+	}
+	drop, err := op.Ask(t.Context(), plans, "webhooks.enable", webhooks.EnableIn{ID: id, Parked: webhooks.ParkedDrop})
+	if err != nil || drop.Count != 3 || !strings.Contains(drop.Summary, "drop the 3 deliveries") {
+		t.Fatalf("%+v, %v", drop, err)
+	}
+	later := h.happen(1, "thing.made", `{}`)[0]
+	h.settles(id, later, webhooks.Parked)
+	on, err := op.Confirm[webhooks.Enabled](t.Context(), plans, "webhooks.enable", drop.ID)
+	if err != nil || on.Status != webhooks.On || on.Dropped != 3 || on.Released.N != 1 {
+		t.Fatalf("%+v, %v", on, err)
+	}
+	for _, e := range before {
+		h.settles(id, e, webhooks.Dropped)
+	}
+	h.settles(id, later, webhooks.Delivered)
+	if _, err := op.Confirm[webhooks.Enabled](t.Context(), plans, "webhooks.enable", deliver.ID); op.CodeOf(err) != op.Conflict || !strings.Contains(err.Error(), "whether it is on") {
+		t.Errorf("a plan older than a change: %v", err)
+	}
+	if n := h.sink.Count("a").Requests; n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -14,6 +14,8 @@ import (
 type askView struct {
 	webhooks.Endpoint
 	plan op.Plan
+	// choices are the plans of a page that leaves a choice, by its value.
+	choices map[string]op.Plan
 	*edge.Form
 	flash *ui.Flash
 }
@@ -50,32 +52,49 @@ func (s *Section) showEnable(w http.ResponseWriter, r *http.Request, status int,
 	if err != nil {
 		return s.refused(w, r, err)
 	}
+	v.choices = map[string]op.Plan{}
+	for _, parked := range choices(v.Endpoint) {
+		v.choices[parked], err = op.Ask(r.Context(), s.plans, "webhooks.enable", webhooks.EnableIn{ID: v.ID, Version: v.Version, Parked: parked})
+		if err != nil {
+			return s.refused(w, r, err)
+		}
+	}
 	return edge.Render(w, r, status, enablePage(v))
 }
 
-// Enable switches an endpoint on and delivers or drops what was parked.
+// choices are what can be done with what is parked: nothing when nothing is.
+func choices(e webhooks.Endpoint) []string {
+	if e.Parked.N == 0 {
+		return []string{""}
+	}
+	return []string{webhooks.ParkedDeliver, webhooks.ParkedDrop}
+}
+
+// Enable applies the plan that the owner chose: it switches an endpoint on and delivers or drops what was parked.
 func (s *Section) Enable(w http.ResponseWriter, r *http.Request) error {
-	form, ref, err := refOf(r)
+	form, err := edge.ParseForm(r)
 	if err != nil {
 		return err
 	}
 	parked := form.Text("parked")
-	before, err := s.hooks.Get(r.Context(), webhooks.GetIn{ID: ref.ID})
-	if err != nil {
-		return err
+	plan := form.Text("plan" + parked)
+	if parked == "" && plan == "" && form.Text("plan"+webhooks.ParkedDeliver) != "" {
+		form.Fail("parked", "Say whether to deliver or to drop what is parked.")
+		return s.showEnable(w, r, http.StatusUnprocessableEntity, form)
 	}
-	if _, err := s.hooks.Enable(r.Context(), webhooks.EnableIn{ID: ref.ID, Version: ref.Version, Parked: parked}); err != nil {
-		if form.Absorb(err) {
-			return s.showEnable(w, r, http.StatusUnprocessableEntity, form)
-		}
+	on, err := op.Confirm[webhooks.Enabled](r.Context(), s.plans, "webhooks.enable", plan)
+	if err != nil {
 		return s.refused(w, r, err)
 	}
-	said := "webhook-on"
-	if before.Parked.N > 0 && parked != "" {
-		said += "-" + parked
+	switch {
+	case on.Dropped > 0:
+		edge.SetFlash(w, r, "webhook-on-drop", on.Dropped)
+	case on.Released.N > 0:
+		edge.SetFlash(w, r, "webhook-on-deliver", on.Released.N)
+	default:
+		edge.SetFlash(w, r, "webhook-on", 0)
 	}
-	edge.SetFlash(w, r, said, before.Parked.N)
-	return edge.SeeOther(w, r, link(ref.ID))
+	return edge.SeeOther(w, r, link(idOf(r)))
 }
 
 // AskRotate asks how long the old key is to sign as well.

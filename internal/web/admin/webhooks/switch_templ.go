@@ -22,6 +22,17 @@ func which(v askView) []ui.Pair {
 	return []ui.Pair{{Key: "Endpoint", Value: ui.Text(name(v.Endpoint))}, {Key: "Address", Value: ui.Mono(v.URL)}}
 }
 
+// parkedCount is what the plans counted, so that what is shown is what is done.
+func parkedCount(v askView) webhooks.Count { return countOf(v.choices[choices(v.Endpoint)[0]]) }
+
+// chosen carries the plan of each choice along.
+func chosen(v askView) (values []ui.Hidden) {
+	for _, choice := range choices(v.Endpoint) {
+		values = append(values, ui.Hidden{Name: "plan" + choice, Value: v.choices[choice].ID})
+	}
+	return values
+}
+
 func enablePage(v askView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -65,8 +76,8 @@ func enablePage(v askView) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				if v.Parked.N > 0 {
 					templ_7745c5c3_Err = ui.Radios(v.Field(ui.Field{Name: "parked", Label: "What is parked", Options: []ui.Option{
-						{Value: webhooks.ParkedDeliver, Label: "Deliver " + some(v.Parked), Hint: "Oldest first: one, then twice as many each second."},
-						{Value: webhooks.ParkedDrop, Label: "Drop " + some(v.Parked), Hint: "They stay in the log as dropped, and can be recovered while their events are kept."},
+						{Value: webhooks.ParkedDeliver, Label: "Deliver " + some(parkedCount(v)), Hint: "Oldest first: one, then twice as many each second."},
+						{Value: webhooks.ParkedDrop, Label: "Drop " + some(parkedCount(v)), Hint: "They stay in the log as dropped, and can be recovered while their events are kept."},
 					}})).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -74,7 +85,7 @@ func enablePage(v askView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.ConfirmForm(ui.Confirm{Consequence: "While it was off, what happened was parked: " + some(v.Parked) + ".", Pairs: which(v), Action: link(v.ID) + "/enable", Label: "Switch on", Cancel: link(v.ID), Values: seen(v.Endpoint)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ConfirmForm(ui.Confirm{Consequence: "While it was off, what happened was parked: " + some(parkedCount(v)) + ".", Pairs: which(v), Action: link(v.ID) + "/enable", Label: "Switch on", Cancel: link(v.ID), Values: chosen(v)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
