@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need and find missing: PostgreSQL's programs, Chromium, a C compiler and Node from the system's
+# Installs what the tests need and find missing: PostgreSQL's programs, Chromium, Python, a C compiler and Node from the system's
 # packages; where the system's Node is too old for the browser tests, a newer one through npm, for this checkout alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 missing=()
 command -v initdb >/dev/null || missing+=(postgresql)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev) # the race detector is linked by it
+command -v python3 >/dev/null || missing+=(python3) # runs the code that the manual shows
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 command -v npm >/dev/null || missing+=(nodejs npm)
 

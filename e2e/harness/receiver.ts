@@ -148,3 +148,15 @@ export async function publish(operation: Operation, title: string, more: Record<
   const made = await operation('corpus.create', { genre: 'wiki', title, body: `${title} grows here, privately worded.`, published: true, ...more })
   return { id: made.note_id, subject: subjectOf(made.address) }
 }
+
+// awkward is text that programs on the way like to spoil.
+export const awkward = 'Grüße an a < b & "c" \\ \u2028\u2029 図書館 🪴 </script>'
+
+// happen makes an event that holds awkward text, and returns its id. No event of ours has free text, so it is put in.
+export async function happen(server: Gatehouse): Promise<string> {
+  const [event] = await server.database.query<{ id: string }>(
+    `insert into events (owner_id, type, subject, data) select id, 'vault.imported', $1, $2::jsonb from owners returning id::text`,
+    [`import://${awkward}`, JSON.stringify({ imported: 1, note: awkward, deep: [1.5, null, { [awkward]: false }] })],
+  )
+  return event!.id
+}

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { expect, test } from '../harness/test.ts'
-import { forged, header, publish, Receiver, text, verified, type Request } from '../harness/receiver.ts'
+import { awkward, forged, happen, header, publish, Receiver, text, verified, type Request, type Told } from '../harness/receiver.ts'
 
 // signed is the content that Standard Webhooks signs: id, timestamp and the bytes of the body.
 const signed = (request: Request) => Buffer.from(`${header(request, 'Webhook-Id')}.${header(request, 'Webhook-Timestamp')}.${text(request)}`)
@@ -26,6 +26,17 @@ test('bodies with every awkward character verify on the bytes as they came', asy
     const tampered = { ...request!, body: Buffer.from(text(request!).replace('"created"', '"deleted"')).toString('base64') }
     expect(forged(shop.secret, tampered)).toBe(true)
   }
+  await shop.close()
+})
+
+test('a body that holds ü, < and line separators verifies, and says what was meant', async ({ mockStack, operation, server }) => {
+  const shop = await Receiver.create({ mockStack, operation, server }, 'spoilt', { event_types: ['vault.*'] })
+  const id = await happen(server)
+  const [request] = await shop.heard(`import://${awkward}`, 1) // verified in there
+  expect(header(request!, 'Webhook-Id')).toBe(id)
+  for (const raw of ['ü', '<', '&', '\u2028', '🪴']) expect(text(request!)).toContain(raw) // themselves, not escaped
+  const told: Told = verified(shop.secret, request!)
+  expect(told.data).toEqual({ imported: 1, note: awkward, deep: [1.5, null, { [awkward]: false }] })
   await shop.close()
 })
 

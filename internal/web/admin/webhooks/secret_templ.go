@@ -155,7 +155,7 @@ func secretPage(made webhooks.Created, said string) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>With the official libraries of Standard Webhooks, the secret in the environment. Check the bytes as they came, before anything parses them.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>With the official libraries of Standard Webhooks, or in Python with nothing else; the secret in the environment. Check the bytes as they came, before anything parses them.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
