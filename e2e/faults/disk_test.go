@@ -63,14 +63,20 @@ func private(t *testing.T, dir string) (*blackbox.Server, *blackbox.Owner) {
 		}
 	})
 	again(t, s)
-	if err := s.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	readyWithDatabase(t, s)
 	o, err := blackbox.SetUp(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s, o
+}
+
+// readyWithDatabase waits for a server that first makes its PostgreSQL: how long that takes is up to the disk.
+func readyWithDatabase(t *testing.T, s *blackbox.Server) {
+	t.Helper()
+	if err := blackbox.Eventually(t.Context(), 3*time.Minute, func() error { return s.Answers(t.Context()) }); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The volume of the database fills up while notes are saved: a save fails as a

@@ -94,9 +94,7 @@ func TestFirstProcess(t *testing.T) {
 		}
 	})
 	again(t, s)
-	if err := s.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	readyWithDatabase(t, s)
 	inner := childrenOf(s.PID())
 	if len(inner) != 1 {
 		t.Fatalf("unshare has the children %v", inner)
