@@ -44,6 +44,9 @@ func hashPassword(password string) string {
 // verifyPassword reads the parameters from the stored hash, so that they can
 // be raised later without locking anyone out.
 func verifyPassword(stored, password string) bool {
+	if len(password) > 4*MaxPassword { // bytes; longer than any that was taken
+		return false
+	}
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
 		return false

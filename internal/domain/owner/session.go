@@ -46,7 +46,7 @@ func (d *Domain) Session(ctx context.Context, token string) (Owner, error) {
 	if renew {
 		if _, err := d.db.Exec(ctx, `
 			update sessions set seen_at = clock_timestamp(), expires_at = clock_timestamp() + $2
-			where token_hash = $1`, hashToken(token), SessionLife); err != nil {
+			where token_hash = $1`, hashToken(token), SessionLife); err != nil && !pg.DiskFull(err) { // the panel is where it is told
 			return Owner{}, fmt.Errorf("renew session: %w", err)
 		}
 	}

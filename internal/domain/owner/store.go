@@ -29,6 +29,27 @@ func (s store) setCredentials(ctx context.Context, id, email, hash string) error
 	return err
 }
 
+// holdPassword says whether hash is the owner's still, and keeps it so until
+// the transaction ends.
+func (s store) holdPassword(ctx context.Context, id, hash string) (same bool, err error) {
+	err = s.q.QueryRow(ctx, `select password_hash = $2 from owners where id = $1 for share`, id, hash).Scan(&same)
+	return same, err
+}
+
+// changePassword sets the password if it is the one that was read.
+func (s store) changePassword(ctx context.Context, id, from, to string) (same bool, err error) {
+	tag, err := s.q.Exec(ctx, `update owners set password_hash = $3 where id = $1 and password_hash = $2`, id, from, to)
+	return tag.RowsAffected() == 1, err
+}
+
+// endSessions ends all sessions but that of keep, a token; empty keeps none.
+// It comes after the change of the owner's row that is its reason: a sign-in
+// holds that row while it opens its session, so none slips through between.
+func (s store) endSessions(ctx context.Context, keep string) error {
+	_, err := s.q.Exec(ctx, `delete from sessions where token_hash <> $1`, hashToken(keep))
+	return err
+}
+
 func (s store) saveSettings(ctx context.Context, o Owner) error {
 	_, err := s.q.Exec(ctx, `
 		update owners set name = $2, zone = $3, site_title = $4, site_tagline = $5, single_keys = $6 where id = $1`,

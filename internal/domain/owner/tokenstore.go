@@ -65,7 +65,7 @@ func (s store) touchToken(ctx context.Context, id string) error {
 	_, err := s.q.Exec(ctx, `
 		update tokens set used_at = clock_timestamp()
 		where id = $1::uuid and (used_at is null or used_at < clock_timestamp() - interval '1 minute')`, id)
-	if err != nil {
+	if err != nil && !pg.DiskFull(err) { // reading must go on then
 		return fmt.Errorf("note the token's use: %w", err)
 	}
 	return nil

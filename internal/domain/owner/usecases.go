@@ -112,10 +112,10 @@ func (d *Domain) SetUp(ctx context.Context, token, email, password string, v Vis
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `delete from sessions`); err != nil {
+		if err := s.setCredentials(ctx, o.ID, email, hash); err != nil {
 			return err
 		}
-		if err := s.setCredentials(ctx, o.ID, email, hash); err != nil {
+		if err := s.endSessions(ctx, ""); err != nil {
 			return err
 		}
 		session, err = d.signedIn(ctx, tx, o.ID, "setup_link", v)
@@ -127,37 +127,52 @@ func (d *Domain) SetUp(ctx context.Context, token, email, password string, v Vis
 // SignIn checks address and password. Wrong ones, an unknown address and a
 // missing password look the same and take the same time.
 func (d *Domain) SignIn(ctx context.Context, email, password string, v Visit) (session string, err error) {
-	wait, err := d.store().shutFor(ctx, v.Address)
-	if err != nil {
-		return "", err
-	}
-	if wait > 0 {
-		return "", op.After(op.Errorf(op.TooMany, "Too many wrong tries. Try again in %s.", minutes(wait)), wait)
-	}
-	o, stored, err := d.store().owner(ctx)
-	if err != nil {
-		return "", err
-	}
-	known := stored != "" && o.Email == email
-	if !known {
-		stored = d.decoy
-	}
-	ok, err := d.verify(ctx, stored, password)
-	if err != nil {
-		return "", err
-	}
-	if !ok || !known {
-		if err := d.store().noteFailure(ctx, v.Address); err != nil {
-			return "", err
+	var o Owner
+	var stored string
+	// Counted and noted while no more than hashersAtOne others try: of many tries at once none may find the door open
+	// because the others were not noted yet.
+	err = d.slot(ctx, func() error {
+		wait, err := d.store().shutFor(ctx, v.Address)
+		if err != nil {
+			return err
 		}
-		return "", op.Invalidf("", "That address and password do not go together.")
+		if wait > 0 {
+			return op.After(op.Errorf(op.TooMany, "Too many wrong tries. Try again in %s.", minutes(wait)), wait)
+		}
+		if o, stored, err = d.store().owner(ctx); err != nil {
+			return err
+		}
+		known := stored != "" && o.Email == email
+		against := stored
+		if !known {
+			against = d.decoy
+		}
+		if right := verifyPassword(against, password); right && known {
+			return nil
+		}
+		if err := d.store().noteFailure(ctx, v.Address); err != nil {
+			return err
+		}
+		return errWrong
+	})
+	if err != nil {
+		return "", err
 	}
 	err = pg.InTx(ctx, d.db, func(tx pg.Tx) error {
+		same, err := d.store().with(tx).holdPassword(ctx, o.ID, stored)
+		if err != nil {
+			return err
+		}
+		if !same { // changed since it was read: what was right is right no more
+			return errWrong
+		}
 		session, err = d.signedIn(ctx, tx, o.ID, "password", v)
 		return err
 	})
 	return session, err
 }
+
+var errWrong = op.Invalidf("", "That address and password do not go together.")
 
 // minutes is a wait in words, rounded up.
 func minutes(wait time.Duration) string {
@@ -225,33 +240,40 @@ func (d *Domain) ChangePassword(ctx context.Context, session, old, password stri
 		return err
 	}
 	return pg.InTx(ctx, d.db, func(tx pg.Tx) error {
-		if _, err := tx.Exec(ctx, `delete from sessions where token_hash <> $1`, hashToken(session)); err != nil {
+		s := d.store().with(tx)
+		same, err := s.changePassword(ctx, o.ID, stored, hash)
+		if err != nil {
 			return err
 		}
-		return d.store().with(tx).setCredentials(ctx, o.ID, o.Email, hash)
+		if !same {
+			return op.Errorf(op.Conflict, "The password was changed elsewhere meanwhile. Nothing was done.")
+		}
+		return s.endSessions(ctx, session)
 	})
 }
 
 func (d *Domain) hash(ctx context.Context, password string) (hash string, err error) {
-	err = d.slot(ctx, func() { hash = hashPassword(password) })
+	err = d.slot(ctx, func() error {
+		hash = hashPassword(password)
+		return nil
+	})
 	return hash, err
 }
 
 func (d *Domain) verify(ctx context.Context, stored, password string) (ok bool, err error) {
-	if len(password) > 4*MaxPassword {
-		return false, nil
-	}
-	err = d.slot(ctx, func() { ok = verifyPassword(stored, password) })
+	err = d.slot(ctx, func() error {
+		ok = verifyPassword(stored, password)
+		return nil
+	})
 	return ok, err
 }
 
 // slot bounds the memory that many sign-ins at once can take.
-func (d *Domain) slot(ctx context.Context, f func()) error {
+func (d *Domain) slot(ctx context.Context, f func() error) error {
 	select {
 	case d.hashers <- struct{}{}:
 		defer func() { <-d.hashers }()
-		f()
-		return nil
+		return f()
 	case <-ctx.Done():
 		return op.Wrap(ctx.Err(), op.Unavailable, "The server is busy. Try again in a moment.")
 	}

@@ -29,7 +29,7 @@ type Form struct {
 // larger one is an error that becomes 413.
 func ParseForm(r *http.Request) (*Form, error) {
 	if r.PostForm == nil {
-		if err := readForm(r); err != nil {
+		if err := readForm(r, formMemory); err != nil {
 			return nil, err
 		}
 	}
@@ -41,10 +41,10 @@ func Filled(values url.Values) *Form {
 	return &Form{values: values, wrong: map[string]string{}}
 }
 
-func readForm(r *http.Request) error {
+func readForm(r *http.Request, memory int64) error {
 	var err error
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		err = r.ParseMultipartForm(formMemory)
+		err = r.ParseMultipartForm(memory)
 	} else {
 		err = r.ParseForm()
 	}
@@ -108,9 +108,6 @@ func (f *Form) Choice(name string, allowed ...string) string {
 	}
 	return value
 }
-
-// Has reports whether the form carried the field at all.
-func (f *Form) Has(name string) bool { return f.values.Has(name) }
 
 // Fail marks a field as wrong, in words for the person who typed it. The first word stays.
 func (f *Form) Fail(name, message string) {

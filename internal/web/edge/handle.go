@@ -27,6 +27,13 @@ func (e *Edge) HandleSized(limit int64, h Handler) http.Handler {
 		if r.Body != nil {
 			r.Body = http.MaxBytesReader(w, r.Body, limit)
 		}
+		// What an upload spilled to temporary files goes with the request. net/http knows of no form: it holds the request
+		// as it was before the chain put its context in.
+		defer func() {
+			if r.MultipartForm != nil {
+				_ = r.MultipartForm.RemoveAll() // of no use to anyone any more, and the system empties its directory too
+			}
+		}()
 		if err := h(w, r); err != nil {
 			e.Fail(w, r, err)
 		}

@@ -8,13 +8,18 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
 
+// typedLimit bounds what is read back, in bytes. What refuses a request before its handler, such as the sign-in gate, has
+// put no limit on its body, and strangers send it; the longest form that is typed, a note's, has 7 MiB.
+const typedLimit = 8 << 20
+
 // typed returns what a person sent with a form that could not be stored, so that the error
 // page can give it back. Secrets stay out: a password is typed again.
 func typed(r *http.Request) []ui.Typed {
 	if r.PostForm == nil {
 		// The handler may have failed before it read the body. One that is too large or
 		// broken gives back nothing.
-		if err := readForm(r); err != nil {
+		r.Body = http.MaxBytesReader(nil, r.Body, typedLimit)
+		if err := readForm(r, typedLimit); err != nil {
 			return nil
 		}
 	}

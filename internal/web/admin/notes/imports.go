@@ -46,10 +46,6 @@ func (s *Section) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if r.MultipartForm != nil {
-		// What was spilled to temporary files goes with the request.
-		defer func() { _ = r.MultipartForm.RemoveAll() }()
-	}
 	parentID, err := s.parent(r.Context(), form)
 	if err != nil {
 		return err
