@@ -112,16 +112,17 @@ func (d *Domain) PublicSitemap(ctx context.Context, fn func(address string, chan
 	return rows.Err()
 }
 
-// PublicStamp changes whenever anything changes that visitors can see, and so
-// belongs into every ETag. It changes with nothing they cannot see.
+// PublicStamp changes whenever anything changes that visitors can see. It
+// changes with nothing they cannot see. Times are not part of it: of two changes
+// the later one can be stored first, and clocks are set back.
 func (d *Domain) PublicStamp(ctx context.Context) (string, error) {
-	var count, seconds int64
-	err := d.db.QueryRow(ctx, `select count(*), coalesce((extract(epoch from max(updated_at)) * 1000000)::bigint, 0)
-		from public.notes where published and deleted_at is null`).Scan(&count, &seconds)
+	var count, versions int64
+	err := d.db.QueryRow(ctx, `select count(*), coalesce(bit_xor(uuid_hash_extended(id, version)), 0)
+		from public.notes where published and deleted_at is null`).Scan(&count, &versions)
 	if err != nil {
 		return "", fmt.Errorf("read the state of public notes: %w", err)
 	}
-	return fmt.Sprintf("%x-%x", count, seconds), nil
+	return fmt.Sprintf("%x-%x", count, uint64(versions)), nil
 }
 
 // Ancestors are the notes above a note, topmost first.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/corpus"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
@@ -70,6 +71,49 @@ func TestNothingPrivateShows(t *testing.T) {
 		t.Error(err)
 	}
 	h.filesFollowTheirNotes(a)
+}
+
+// A page that is kept goes by the stamp. A change that began before another and was stored after it must not hide behind
+// it, nor one whose clock was behind; and one note that goes while another comes is not nothing.
+func TestStampTellsEveryPublicState(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ctx := t.Context()
+	early := h.create(corpus.NewNote{Genre: corpus.Wiki, Title: "Early", Body: "a secret that is about to go", Published: true})
+	late := h.create(corpus.NewNote{Genre: corpus.Wiki, Title: "Late", Published: true})
+	hidden := h.create(corpus.NewNote{Genre: corpus.Wiki, Title: "Hidden"})
+	seen := map[string]string{}
+	look := func(what string) {
+		t.Helper()
+		stamp, err := h.notes.PublicStamp(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, there := seen[stamp]; there {
+			t.Errorf("%s: the stamp is that of %q", what, same)
+		}
+		seen[stamp] = what
+	}
+	look("as it began")
+	err := pg.InTx(ctx, h.db, func(tx pg.Tx) error {
+		if _, err := tx.Exec(ctx, `update public.notes set body = '' where id = $1`, early.ID); err != nil {
+			return err
+		}
+		h.update(corpus.Change{ID: late.ID, Body: new("newer")})
+		look("the later change")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look("the earlier change, stored later")
+	h.exec(`update public.notes set published = not published where id = any($1::uuid[])`, []string{early.ID, hidden.ID})
+	h.exec(`update public.notes set updated_at = timestamptz '2000-01-01' where id = $1`, hidden.ID)
+	look("one came and one went")
+	h.update(corpus.Change{ID: hidden.ID, Body: new("more")})
+	look("changed again")
+	h.exec(`update public.notes set published = not published where id = any($1::uuid[])`, []string{early.ID, hidden.ID})
+	look("and back")
 }
 
 // The rights of files: used by a published note, by none, and no longer.

@@ -101,9 +101,9 @@ func (d *Domain) ImportFiles(ctx context.Context, id string, outcome Outcome, cu
 	if !pg.ValidUUID(id) {
 		return nil, "", errNoImport
 	}
-	after := -1
+	after := int64(-1)
 	if cursor != "" {
-		if after, err = strconv.Atoi(cursor); err != nil {
+		if after, err = strconv.ParseInt(cursor, 10, 32); err != nil {
 			return nil, "", op.Invalidf("cursor", "is not one of this list: start again without it")
 		}
 	}

@@ -43,8 +43,8 @@ func TestARefusedUploadIsNotReadWhole(t *testing.T) {
 		site   string
 		status int
 	}{
-		"signed out":        {closed, "same-origin", http.StatusUnauthorized},
-		"another method":    {other, "same-origin", http.StatusMethodNotAllowed},
+		"signed out":     {closed, "same-origin", http.StatusUnauthorized},
+		"another method": {other, "same-origin", http.StatusMethodNotAllowed},
 		"taken, but not used": {e.HandleSized(80<<20, func(_ http.ResponseWriter, r *http.Request) error {
 			_, err := edge.ParseForm(r)
 			return errors.Join(err, edge.ErrNotFound)
