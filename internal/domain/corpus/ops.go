@@ -143,8 +143,7 @@ type reindexOut struct {
 }
 
 func (d *Domain) opList(ctx context.Context, in listIn) (NoteList, error) {
-	return d.List(ctx, Filter{Genre: in.Genre, Tag: in.Tag, Text: in.Text, ParentID: in.ParentID, Published: in.Published,
-		Sort: in.Sort, Cursor: in.Cursor, Limit: in.Limit})
+	return d.List(ctx, Filter(in))
 }
 
 func (d *Domain) opSearch(ctx context.Context, in searchIn) (searchOut, error) {

@@ -64,6 +64,13 @@ func open(t *testing.T) *house {
 			close(h.ended)
 			return struct{}{}, ctx.Err()
 		}),
+		op.New("thing.abandon", "Abandon", "Its caller gives up in the middle.", op.Read, func(ctx context.Context, _ struct{}) (struct{}, error) {
+			if giveUp, ok := ctx.Value(givesUp{}).(context.CancelFunc); ok {
+				giveUp()
+				<-ctx.Done()
+			}
+			return struct{}{}, ctx.Err()
+		}),
 		op.New("thing.list", "List", "Lists much.", op.Read, func(context.Context, struct{}) (listOut, error) {
 			return listOut{Items: slices.Repeat([]string{strings.Repeat("ü", 1000)}, 2000), Next: "c"}, nil
 		}),
@@ -155,7 +162,7 @@ func TestAToolIsSeenByWhoeverMayUseIt(t *testing.T) {
 			t.Errorf("annotations %+v", tool.Annotations)
 		}
 	}
-	if want := []string{"read_more", "thing_break", "thing_drop", "thing_get", "thing_list", "thing_page", "thing_panic", "thing_tail", "thing_wait"}; !slices.Equal(names, want) {
+	if want := []string{"read_more", "thing_abandon", "thing_break", "thing_drop", "thing_get", "thing_list", "thing_page", "thing_panic", "thing_tail", "thing_wait"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	if list.CacheScope == "public" {
