@@ -150,7 +150,7 @@ export async function publish(operation: Operation, title: string, more: Record<
 }
 
 // awkward is text that programs on the way like to spoil.
-export const awkward = 'Grüße an a < b & "c" \\ \u2028\u2029 図書館 🪴 </script>'
+export const awkward = 'Grüße an a < b & "c" \'d\' $E `f` %s \\ \u2028\u2029 図書館 🪴 </script>'
 
 // happen makes an event that holds awkward text, and returns its id. No event of ours has free text, so it is put in.
 export async function happen(server: Gatehouse): Promise<string> {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { artifacts, root } from '../harness/paths.ts'
 import { Program } from '../harness/process.ts'
 import { expect, test, type Page } from '../harness/test.ts'
-import { happen, type Operation } from '../harness/receiver.ts'
+import { awkward, happen, header, Receiver, text, verified, type Operation } from '../harness/receiver.ts'
 
 const run = promisify(execFile)
 
@@ -113,3 +113,20 @@ for (const language of languages) {
     }
   })
 }
+
+test('the curl command of a delivery sends the same, genuinely signed', async ({ ownerPage: page, operation, mockStack, server }) => {
+  const shop = await Receiver.create({ mockStack, operation, server }, 'curled', { event_types: ['vault.*'] })
+  const id = await happen(server)
+  const [sent] = await shop.heard(`import://${awkward}`, 1)
+  await page.goto(`${shop.page}/deliveries/${id}`)
+  const command = await page.locator('pre[aria-label="curl command"]').textContent()
+  const filled = changed(changed(command!, "URL=''", `URL='${mockStack.hook('curled')}'`), "SECRET=''", `SECRET='${shop.secret}'`)
+  for (const shell of ['sh', 'bash']) await run(shell, ['-euc', filled])
+  const copies = (await shop.heard(`import://${awkward}`, 3)).slice(1) // verified in there
+  for (const copy of copies) {
+    expect(text(copy)).toBe(text(sent!))
+    expect(verified(shop.secret, copy).id).toBe(id)
+    for (const name of ['Webhook-Id', 'Content-Type']) expect(header(copy, name)).toBe(header(sent!, name))
+  }
+  await shop.close()
+})
