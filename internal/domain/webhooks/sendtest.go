@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
 
@@ -24,7 +25,8 @@ type TestOut struct {
 }
 
 // SendTest sends one webhook.test to the endpoint, once, and waits for the answer. It says nothing about the endpoint's
-// health, is never repeated, and its task completes whatever the receiver says.
+// health, is never repeated, and its task completes whatever the receiver says. While the receiver has asked for no request
+// it is refused.
 func (d *Domain) SendTest(ctx context.Context, in TestIn) (TestOut, error) {
 	var out TestOut
 	var job jobs.ID
@@ -38,6 +40,9 @@ func (d *Domain) SendTest(ctx context.Context, in TestIn) (TestOut, error) {
 		}
 		if _, err := d.Open(r.ID, r.Sealed); err != nil {
 			return explainKey(err)
+		}
+		if r.NotBefore != nil { // it would wait unseen, for up to ten hours
+			return op.Errorf(op.Conflict, "The receiver asked for no request before %s. Send the test then; nothing was sent now.", r.NotBefore.UTC().Format("2 January 15:04:05 UTC"))
 		}
 		if out.EventID, err = recordTest(ctx, d.Recorder.With(tx), r.OwnerID, r.ID); err != nil {
 			return err

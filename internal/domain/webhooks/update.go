@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
@@ -126,6 +128,9 @@ func (d *Domain) Update(ctx context.Context, in UpdateIn) (Endpoint, error) {
 			if err := d.store(ctx, tx, r, fields, changed); err != nil {
 				return err
 			}
+			if err := d.tryAnew(ctx, tx, r, changed); err != nil {
+				return err
+			}
 		}
 		out, err = d.reread(ctx, tx, r.ID)
 		return err
@@ -185,6 +190,24 @@ update public.webhook_endpoints set url = $2, description = $3, event_types = $4
 		}
 	}
 	return d.touch(ctx, tx, r.ID, changed...)
+}
+
+// tryAnew lets a failing endpoint show whether the change has mended it: its oldest retry comes now instead of in hours,
+// and its success brings the others. What a receiver at another address asked to wait for is no longer of interest.
+func (d *Domain) tryAnew(ctx context.Context, tx pg.Tx, r row, changed []string) error {
+	moved := slices.Contains(changed, "url")
+	if !r.Enabled || r.FailingSince == nil || !moved && !slices.Contains(changed, "headers") {
+		return nil
+	}
+	if moved {
+		if _, err := tx.Exec(ctx, `update public.webhook_endpoint_state set not_before = null where endpoint_id = $1::uuid`, r.ID); err != nil {
+			return fmt.Errorf("forget until when endpoint %s was to be left alone: %w", r.ID, err)
+		}
+	}
+	if _, err := d.jobs.With(tx).RescheduleMatching(ctx, jobs.Match{Kind: DeliverKind, Args: map[string]any{"endpoint_id": r.ID}, Limit: 1}, time.Now()); err != nil {
+		return fmt.Errorf("bring the oldest retry of endpoint %s forward: %w", r.ID, err)
+	}
+	return nil
 }
 
 // touch gives the endpoint its next version and remembers which fields it changed, then tells the senders.

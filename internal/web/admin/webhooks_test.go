@@ -215,6 +215,7 @@ func TestEachMistakeStandsAtItsFieldAndWhatWasTypedStays(t *testing.T) {
 		{"description", strings.Repeat("x", 501), "description", "501 characters"},
 		{"description", "a\x00b", "description", "cannot be stored"},
 		{"patterns", "nothing.*", "event_types", "selects none"},
+		{"patterns", "webhook.*", "event_types", "selects none"}, // tests alone, which need no selecting
 		{"patterns", "a b", "event_types", "a b</textarea>"},
 		{"types", "", "event_types", "Choose at least one"},
 		{"headers", "no colon here", "headers", "Line 1 has no colon"},

@@ -278,3 +278,37 @@ func TestSwitchingOnIsPlanned(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// A corrected address is tried at once, however far off the retries are, and its success brings the others.
+func TestACorrectedAddressIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.process.stop()
+	h.process = h.start(func(int) time.Duration { return time.Hour })
+	h.db = h.process.db
+	h.sink.SetPlan("wrong", sink.Plan{Steps: []sink.Step{{Status: 429, RetryAfter: "36000"}}})
+	id := h.endpoint("wrong").Endpoint.ID
+	h.happen(1, "thing.made", `{}`)
+	h.status(id, webhooks.Failing)
+	h.happen(3, "thing.made", `{}`) // five minutes out
+	eventually(t, "they are owed", func() bool { return h.waiting(id) == 4 })
+	if _, err := h.domain.SendTest(t.Context(), webhooks.TestIn{ID: id}); op.CodeOf(err) != op.Conflict || !strings.Contains(err.Error(), "no request before") {
+		t.Errorf("a test while the receiver wants none: %v", err)
+	}
+	name := "a name changes nothing"
+	if _, err := h.domain.Update(t.Context(), webhooks.UpdateIn{ID: id, Description: &name}); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := h.domain.Get(t.Context(), webhooks.GetIn{ID: id}); err != nil || e.NotBefore == nil {
+		t.Errorf("%+v, %v", e, err)
+	}
+	right := h.hook + "right"
+	if _, err := h.domain.Update(t.Context(), webhooks.UpdateIn{ID: id, URL: &right}); err != nil {
+		t.Fatal(err)
+	}
+	h.arrives("right", 4)
+	h.status(id, webhooks.On)
+	if n := h.sink.Count("wrong").Requests; n != 1 {
+		t.Errorf("%d requests at the old address", n)
+	}
+}
