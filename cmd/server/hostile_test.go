@@ -115,6 +115,7 @@ func (s served) raw(t *testing.T, path, token string, body []byte) (int, []byte)
 	if _, err := b.ReadFrom(a.Body); err != nil {
 		t.Fatal(err)
 	}
+	s.conforms(t, path, a, b.Bytes())
 	return a.StatusCode, b.Bytes()
 }
 

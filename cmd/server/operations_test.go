@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -24,7 +25,8 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // served is the whole program, wired as in production, whose queue stands still.
 type served struct {
 	*app
-	url string
+	url         string
+	description func() (*described, error) // read once
 }
 
 func serveAll(t *testing.T) served {
@@ -46,7 +48,9 @@ func serveAll(t *testing.T) served {
 	site := httptest.NewServer(a.site)
 	t.Cleanup(site.Close)
 	t.Cleanup(a.endStreams)
-	return served{a, site.URL}
+	s := served{app: a, url: site.URL}
+	s.description = sync.OnceValues(func() (*described, error) { return describedBy(s) })
+	return s
 }
 
 func (s served) token(t *testing.T, classes ...op.Class) owner.IssueTokenOut {
@@ -82,6 +86,7 @@ func (s served) post(t *testing.T, path, token string, body any) (int, http.Head
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.conforms(t, path, answer, out)
 	return answer.StatusCode, answer.Header, out
 }
 
@@ -147,6 +152,11 @@ func TestToolsFitEveryClient(t *testing.T) {
 		if !proper.MatchString(tool.Name) || tool.Description == "" {
 			t.Errorf("tool %q: %q", tool.Name, tool.Description)
 		}
+		for _, o := range s.ops.All() { // a tool is spoken of by the name it has here
+			if said := tool.Description + string(tool.In); strings.Contains(said, o.Name) {
+				t.Errorf("%s speaks of %s: %s", tool.Name, o.Name, said)
+			}
+		}
 		var in any
 		if err := json.Unmarshal(tool.In, &in); err != nil {
 			t.Fatal(err)
@@ -205,7 +215,9 @@ func TestEveryToolAnswersOrSaysTheFix(t *testing.T) {
 	s := serveAll(t)
 	all := s.token(t, op.Classes()...).Secret
 	answered := 0
-	for _, tool := range s.rpc(t, all, "tools/list", map[string]any{}).Result.Tools {
+	next := regexp.MustCompile(`Call (\w+)`)
+	tools := s.rpc(t, all, "tools/list", map[string]any{}).Result.Tools
+	for _, tool := range tools {
 		schema, err := tool.Out.Resolve(nil)
 		if err != nil {
 			t.Fatalf("%s: output schema: %v", tool.Name, err)
@@ -222,6 +234,11 @@ func TestEveryToolAnswersOrSaysTheFix(t *testing.T) {
 			if a.Result.IsError {
 				if len(a.text()) < 10 || strings.Contains(a.text(), "logged as request") {
 					t.Errorf("%s %v: %s", tool.Name, arguments, a.text())
+				}
+				for _, named := range next.FindAllStringSubmatch(a.text(), -1) {
+					if !slices.ContainsFunc(tools, func(t listedTool) bool { return t.Name == named[1] }) {
+						t.Errorf("%s sends to %s, which is no tool: %s", tool.Name, named[1], a.text())
+					}
 				}
 				continue
 			}

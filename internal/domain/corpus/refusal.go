@@ -11,7 +11,7 @@ import (
 var (
 	errNotFound   = op.Errorf(op.NotFound, "There is no such note.")
 	errRawPrivate = op.Invalidf("published", "a raw note is private: promote it to the wiki first")
-	errStale      = op.Errorf(op.Conflict, "The note was changed elsewhere since you opened it. Your text is kept here; compare the two and save again.")
+	errStale      = op.Errorf(op.Conflict, "The note was changed elsewhere since you read it. Nothing was saved.")
 )
 
 // refusal turns what the database's own rules refuse into words for the person

@@ -26,7 +26,7 @@ type Batch struct {
 	PurgeAt   time.Time `json:"purge_at" jsonschema:"when it is gone for good"`
 }
 
-var errNoBatch = op.Errorf(op.NotFound, "There is no such deletion in the trash.")
+var errNoBatch = op.Errorf(op.NotFound, "There is no such deletion in the trash. The panel lists what is there under Notes, Trash.")
 
 // Delete puts notes and all below them into the trash, as one batch.
 func (d *Domain) Delete(ctx context.Context, ids []string) (Batch, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 )
@@ -35,7 +36,7 @@ func (d *Domain) planMatching(verb string, allowed []State) func(context.Context
 			return op.Preview{}, in, err
 		}
 		if p.Count == 0 {
-			return op.Preview{}, in, op.Errorf(op.Conflict, "No task matches. There is nothing to %s.", verb)
+			return op.Preview{}, in, op.Errorf(op.Conflict, "No task matches. There is nothing to %s.", strings.ToLower(verb))
 		}
 		if in.Upto == 0 {
 			in.Upto = newest

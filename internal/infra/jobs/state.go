@@ -63,22 +63,22 @@ type Job struct {
 	Queue       string          `json:"queue"`
 	State       State           `json:"state"`
 	Args        json.RawMessage `json:"args"`
-	Subject     string          `json:"subject"`      // what it is about, from the kind's Subject func
-	Attempt     int             `json:"attempt"`      // attempts made in this cycle
-	MaxAttempts int             `json:"max_attempts"` // by the kind's policy
-	Total       int             `json:"total_attempts"`
-	Cycle       int             `json:"cycle"` // 1 for the first
-	Snoozes     int             `json:"snoozes"`
-	Uncertain   bool            `json:"uncertain"` // set by Hold
+	Subject     string          `json:"subject" jsonschema:"what it is about"` // from the kind's Subject func
+	Attempt     int             `json:"attempt" jsonschema:"attempts made in this cycle"`
+	MaxAttempts int             `json:"max_attempts" jsonschema:"after so many attempts of a cycle it is discarded"` // by the kind's policy
+	Total       int             `json:"total_attempts" jsonschema:"attempts made in all cycles"`
+	Cycle       int             `json:"cycle" jsonschema:"1 for the first; a retry by hand begins another"`
+	Snoozes     int             `json:"snoozes" jsonschema:"how often it was put off without an attempt being counted"`
+	Uncertain   bool            `json:"uncertain" jsonschema:"it may have had its effect: nobody knows, and it is not retried by itself"` // set by Hold
 	CancelAsked bool            `json:"cancel_requested"`
 	Cause       pg.Cause        `json:"cause"`
 	CreatedAt   time.Time       `json:"created_at"`
-	ScheduledAt time.Time       `json:"scheduled_at"`
+	ScheduledAt time.Time       `json:"scheduled_at" jsonschema:"when it is due, or was"`
 	StartedAt   *time.Time      `json:"started_at,omitempty"`
 	FinishedAt  *time.Time      `json:"finished_at,omitempty"`
-	LastError   string          `json:"last_error"` // first line; empty when none
-	Attempts    []Attempt       `json:"attempts"`   // oldest first; only from Get
-	Pruned      bool            `json:"pruned"`
+	LastError   string          `json:"last_error" jsonschema:"first line; empty when none"`
+	Attempts    []Attempt       `json:"attempts" jsonschema:"oldest first; in a list of tasks always empty: read the task"` // only from Get
+	Pruned      bool            `json:"pruned" jsonschema:"its row is gone: this is what its history says of it"`
 }
 
 // Attempt is one run of a job.

@@ -69,7 +69,7 @@ func explain(err error) problem {
 	}
 	var e *op.Error
 	if errors.As(err, &e) {
-		p := problem{Status: statusOf(op.Code(e.Code())), Code: e.Code(), Detail: e.Message()}
+		p := problem{Status: statusOf(op.Code(e.Code())), Code: e.Code(), Detail: e.Error()}
 		p.Errors = faults(err)
 		return p
 	}

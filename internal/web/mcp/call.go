@@ -132,7 +132,7 @@ func (s *Server) plan(ctx context.Context, t tool, asked json.RawMessage) (json.
 // text never leaves.
 func (s *Server) explain(ctx context.Context, t tool, err error) *sdk.CallToolResult {
 	if said := sentences(err); len(said) > 0 {
-		next := fix(op.CodeOf(err), t)
+		next := s.fix(op.CodeOf(err), t)
 		if errors.Is(err, op.ErrNoPlan) || errors.Is(err, op.ErrOtherPlan) {
 			next = []string{"Call " + t.shown.Name + " without plan_id to get a new plan."}
 		}
@@ -172,18 +172,36 @@ func sentences(err error) []string {
 }
 
 // fix says what to do about it.
-func fix(code op.Code, t tool) []string {
+func (s *Server) fix(code op.Code, t tool) []string {
 	switch code {
 	case op.Invalid, op.TooLarge:
 		return []string{"Correct the argument and call " + t.shown.Name + " again; its schema says what is allowed."}
 	case op.NotFound:
-		return []string{"List them to see what there is."}
+		if list := s.lister(t); list != "" {
+			return []string{"Call " + list + " to see what there is."}
+		}
 	case op.Conflict:
 		return []string{"Read it again and decide from what it is now."}
 	case op.TooMany, op.Unavailable:
 		return []string{"Wait a moment and try again."}
 	}
 	return nil
+}
+
+// lister is the tool that lists what t acts on, "" when there is none.
+func (s *Server) lister(t tool) string {
+	group, verb, _ := strings.Cut(t.op.Name, ".")
+	name := group + ".list"
+	switch {
+	case strings.HasSuffix(verb, "_periodic"):
+		name = group + ".periodic"
+	case verb == "restore": // the trash is listed in the panel alone
+		return ""
+	}
+	if _, there := s.Ops.Get(name); !there {
+		return ""
+	}
+	return toolName(name)
 }
 
 func failed(text string) *sdk.CallToolResult {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -40,7 +41,7 @@ func newTool(o op.Op) tool {
 	destructive := o.Planned() || o.Class == op.Credential
 	outside := o.Class == op.Egress
 	return tool{op: o, shown: &sdk.Tool{
-		Name:         strings.ReplaceAll(o.Name, ".", "_"),
+		Name:         toolName(o.Name),
 		Title:        o.Title,
 		Description:  description,
 		InputSchema:  inputSchema(o),
@@ -50,6 +51,33 @@ func newTool(o op.Op) tool {
 			DestructiveHint: &destructive, OpenWorldHint: &outside,
 		},
 	}}
+}
+
+// toolName is an operation's name as clients take it: without a dot.
+func toolName(operation string) string { return strings.ReplaceAll(operation, ".", "_") }
+
+// speak lets what is said of a tool name others as tools: a model looks for
+// corpus_search, not for corpus.search.
+func (t tool) speak(names *strings.Replacer) {
+	t.shown.Description = names.Replace(t.shown.Description)
+	for _, s := range []*jsonschema.Schema{t.shown.InputSchema.(*jsonschema.Schema), t.shown.OutputSchema.(*jsonschema.Schema)} {
+		for name, p := range s.Properties {
+			if said := names.Replace(p.Description); said != p.Description {
+				p = p.CloneSchemas()
+				p.Description = said
+				s.Properties[name] = p
+			}
+		}
+	}
+}
+
+// namesOf turns every operation's name into its tool's.
+func namesOf(ops *op.Set) *strings.Replacer {
+	var pairs []string
+	for _, o := range slices.Backward(ops.All()) { // by name: the longer of two that begin alike comes first
+		pairs = append(pairs, o.Name, toolName(o.Name))
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 func inputSchema(o op.Op) *jsonschema.Schema {
