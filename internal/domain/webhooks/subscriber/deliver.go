@@ -17,6 +17,7 @@ var (
 	errDeleted    = errors.New("the endpoint was deleted")
 	errNoDelivery = errors.New("there is no such delivery any more")
 	errTestHeld   = errors.New("sends are on hold, and a test is never sent later")
+	errTestWaits  = errors.New("the receiver has asked for no request at present, and a test is never sent later")
 )
 
 // delivery is one run of a delivery's task.
@@ -44,7 +45,7 @@ func (h *Handlers) Deliver(ctx context.Context, raw json.RawMessage) error {
 	if err != nil {
 		return d.unsendable(ctx, err)
 	}
-	if err := d.line.enter(ctx); err != nil {
+	if err := d.line.enter(ctx, args.TriggerOf() == webhooks.Test); err != nil {
 		return err
 	}
 	if d.line.stale(s) {
@@ -65,6 +66,9 @@ func (d *delivery) look(ctx context.Context) (s standing, r *receiver, over bool
 	}
 	if s.held && d.args.TriggerOf() == webhooks.Test {
 		return s, nil, true, d.unsendable(ctx, jobs.Discard(errTestHeld))
+	}
+	if s.notBefore > 0 && d.args.TriggerOf() == webhooks.Test {
+		return s, nil, true, d.unsendable(ctx, jobs.Discard(errTestWaits))
 	}
 	if over, err = d.due(s); over || err != nil {
 		return s, nil, true, err

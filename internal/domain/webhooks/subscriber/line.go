@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ const (
 	slowest = 1100 * time.Millisecond
 	// patience is when a job leaves a line that moves slower than foreseen: its worker is needed elsewhere.
 	patience = lineWorth + 200*time.Millisecond
+	// aheadPatience is that of a job which goes before the others, and aheadAgain when it comes back: there are few of them.
+	aheadPatience = 2 * time.Second
+	aheadAgain    = yieldAfter
 	// yieldAfter is how long another process waits for an endpoint before this one hands it over.
 	yieldAfter = 250 * time.Millisecond
 	// busyLine is how many attempts under one lease make a line busy, and linger how long it keeps an idle lease: the queue
@@ -82,28 +86,43 @@ var errAway = errors.New("sent away")
 
 // enter waits for the turn and the lease. It fails with a snooze when the line is too long, the receiver wants nothing
 // yet, or another process is at it. After nil the caller sends, then calls leave, and settled once its result is written.
-func (l *line) enter(ctx context.Context) error {
+//
+// ahead is for a test, whose owner is looking on: it goes before all others, however long the line is.
+func (l *line) enter(ctx context.Context, ahead bool) error {
 	l.mu.Lock()
 	now := time.Now()
-	if base, later := l.refuses(now); later {
+	if base, later := l.refuses(now, ahead); later {
 		l.mu.Unlock()
-		return l.later(ctx, base)
+		return l.comeAgain(ctx, base, ahead)
 	}
-	p := &place{called: make(chan struct{})}
-	l.waiting = append(l.waiting, p)
+	p, most := &place{called: make(chan struct{})}, l.patience()
+	if ahead {
+		most = aheadPatience
+		l.waiting = slices.Insert(l.waiting, 0, p)
+	} else {
+		l.waiting = append(l.waiting, p)
+	}
 	l.call(now)
 	l.mu.Unlock()
-	if err := l.await(ctx, p); err != nil {
+	if err := l.await(ctx, p, most); err != nil {
 		if errors.Is(err, errAway) {
-			return l.later(ctx, 0)
+			return l.comeAgain(ctx, 0, ahead)
 		}
 		return err
 	}
-	return l.begin(ctx)
+	return l.begin(ctx, ahead)
+}
+
+// comeAgain sends a job away: to its place in the drain, or, one that goes ahead, for a moment.
+func (l *line) comeAgain(ctx context.Context, base time.Duration, ahead bool) error {
+	if ahead {
+		return jobs.Snooze(aheadAgain)
+	}
+	return l.later(ctx, base)
 }
 
 // refuses says whether a job that comes now should come later instead, and not before when.
-func (l *line) refuses(now time.Time) (base time.Duration, later bool) {
+func (l *line) refuses(now time.Time, first bool) (base time.Duration, later bool) {
 	switch {
 	case l.notBefore.After(now):
 		return l.notBefore.Sub(now), true
@@ -111,6 +130,8 @@ func (l *line) refuses(now time.Time) (base time.Duration, later bool) {
 		return time.Second, true
 	case l.lease != nil && l.lease.Wanted() > yieldAfter:
 		return yieldAfter, true
+	case first:
+		return 0, false
 	}
 	ahead := l.ahead(now)
 	return ahead, ahead > lineWorth && (ahead > slowest || len(l.waiting) > 0)
@@ -143,12 +164,12 @@ func (l *line) call(now time.Time) {
 	close(l.turn.called)
 }
 
-// await waits until p is called.
-func (l *line) await(ctx context.Context, p *place) error {
+// await waits until p is called, at most for so long.
+func (l *line) await(ctx context.Context, p *place, most time.Duration) error {
 	select {
 	case <-p.called: // the usual case of a short line
 	default:
-		timer := time.NewTimer(l.patience())
+		timer := time.NewTimer(most)
 		defer timer.Stop()
 		select {
 		case <-p.called:
@@ -164,10 +185,8 @@ func (l *line) await(ctx context.Context, p *place) error {
 	return nil
 }
 
-// patience is longer at a receiver so slow that only one may wait.
+// patience is longer at a receiver so slow that only one may wait. The line is locked.
 func (l *line) patience() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return max(patience, l.per()+l.per()/4)
 }
 
@@ -189,12 +208,12 @@ func (l *line) giveUp(p *place, why error) error {
 }
 
 // begin makes sure of the lease and of the owner's limit; the caller has the turn.
-func (l *line) begin(ctx context.Context) error {
+func (l *line) begin(ctx context.Context, ahead bool) error {
 	if err := l.hold(ctx); err != nil {
 		l.abandon()
 		var busy *lease.BusyError
 		if errors.As(err, &busy) {
-			return l.later(ctx, busy.FreeIn)
+			return l.comeAgain(ctx, busy.FreeIn, ahead)
 		}
 		return err
 	}

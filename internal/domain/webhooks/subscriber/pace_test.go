@@ -47,3 +47,25 @@ func TestBacklogWithoutAStorm(t *testing.T) {
 		t.Errorf("%d snoozes for %d deliveries, %v", snoozes, n, err)
 	}
 }
+
+// A test goes before a backlog: whoever pressed the button is looking on.
+func TestATestGoesBeforeABacklog(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	other := h.start(nil)
+	h.sink.SetPlan("a", sink.Plan{Record: sink.RecordIDs, Steps: []sink.Step{{Delay: sink.Duration(100 * time.Millisecond)}}})
+	id := h.endpoint("a").Endpoint.ID
+	const n = 200
+	h.happen(n, "thing.made", `{}`)
+	h.arrives("a", 5)
+	for _, p := range []*process{h.process, other} { // one of them is not the one that is at it
+		out, err := p.domain.SendTest(t.Context(), webhooks.TestIn{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.settles(id, out.EventID, webhooks.Delivered)
+	}
+	if c := h.sink.Count("a"); c.Requests > n/2 || c.MaxInFlight != 1 {
+		t.Errorf("two tests were through after %d of %d requests, %d at once", c.Requests, n, c.MaxInFlight)
+	}
+}
