@@ -105,6 +105,7 @@ test.describe.serial('a restored site', () => {
 
       await page.goto(`${site.url}/admin/instance`)
       await page.getByRole('link', { name: 'Drop what came with the copy' }).click()
+      await expect(page.getByRole('button', { name: 'Drop 1 delivery' })).toBeVisible()
       await inspect(page, 'instance-drop')
       await page.getByRole('button', { name: 'Drop 1 delivery' }).click()
       await expect(page.getByText('1 delivery that came with the copy was dropped')).toBeVisible()

@@ -38,6 +38,10 @@ async function until(page: Page, path: string, state: string): Promise<void> {
   }).toPass({ timeout: 20_000 })
 }
 
+// A click only begins its navigation: whoever goes elsewhere at once may stop the form on its way. So its answer is awaited.
+const told = (page: Page, words: string | RegExp) => expect(page.getByText(words).first()).toBeVisible()
+const again = /will be tried again now/
+
 const row = (page: Page, id: number) => page.locator('tbody tr', { has: page.getByRole('link', { name: String(id), exact: true }) })
 
 test.describe.serial('tasks', () => {
@@ -106,6 +110,7 @@ test.describe.serial('tasks', () => {
     await server.database.query(`update river.river_job set args = '{"event_id": "lost", "subject": "wiki://dogwood"}' where id = $1`, [lost])
     await page.goto(`/admin/tasks/${lost}`)
     await page.getByRole('button', { name: 'Retry now' }).click()
+    await told(page, again)
     await until(page, `/admin/tasks/${lost}`, 'discarded')
 
     await expect(async () => {
@@ -121,10 +126,12 @@ test.describe.serial('tasks', () => {
     await expect(page.getByRole('heading', { name: 'By kind and error' })).toBeVisible()
     await mendSearch(server)
     await row(page, ids[0]!).getByRole('button', { name: `Retry task ${ids[0]}` }).click()
+    await told(page, again)
     await until(page, `/admin/tasks/${ids[0]}`, 'completed')
     await page.goto('/admin/tasks?state=retryable')
     for (const box of await page.locator('input[name=pick]').all()) await box.check()
     await page.getByRole('button', { name: 'Retry', exact: true }).click()
+    await told(page, again)
     for (const id of ids) await until(page, `/admin/tasks/${id}`, 'completed')
     await until(page, `/admin/tasks/${lost}`, 'discarded')
   })
@@ -152,12 +159,19 @@ test.describe.serial('tasks', () => {
     const [one, two] = [await failing(page, operation, server, 'Juniper'), await failing(page, operation, server, 'Kale')]
     await mendSearch(server)
     await page.goto('/admin/tasks?state=retryable')
-    // The first page does not come before the second click.
+    // The first page does not come before the second click. Both are plain presses of the mouse: a locator waits for a page
+    // that is on its way.
+    const at = async (id: number) => {
+      const box = await row(page, id).getByRole('link', { name: String(id), exact: true }).boundingBox()
+      return [box!.x + box!.width / 2, box!.y + box!.height / 2] as const
+    }
+    await row(page, one).scrollIntoViewIfNeeded()
+    const [first, second] = [await at(one), await at(two)]
     const asked = page.waitForRequest(`**/admin/tasks/${one}`)
     await page.route(`**/admin/tasks/${one}`, () => {})
-    await row(page, one).getByRole('link', { name: String(one), exact: true }).click({ noWaitAfter: true })
+    await page.mouse.click(...first)
     await asked
-    await row(page, two).getByRole('link', { name: String(two), exact: true }).click()
+    await page.mouse.click(...second)
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Task ${two}`)
     await page.unroute(`**/admin/tasks/${one}`)
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -171,6 +185,7 @@ test.describe.serial('tasks', () => {
     const sentinel = await write(operation, 'Lovage')
     await expect(page.getByRole('link', { name: /\d+ new/ })).toBeVisible()
     await row(page, one).getByRole('button', { name: `Retry task ${one}` }).click()
+    await told(page, again)
     await until(page, `/admin/tasks/${one}`, 'completed')
     await until(page, `/admin/tasks/${two}`, 'cancelled')
     await until(page, `/admin/tasks/${sentinel.index_job_id}`, 'completed')
@@ -201,6 +216,7 @@ test.describe.serial('tasks', () => {
     await expect(page.locator('.line-time > li').first()).toContainText('search_documents')
     await mendSearch(server)
     await page.getByRole('button', { name: 'Retry now' }).click()
+    await told(page, again)
     await until(page, `/admin/tasks/${id}`, 'completed')
     await expect(page.locator('.line-time > li')).toHaveCount(before + 1)
   })
@@ -227,6 +243,7 @@ test.describe.serial('tasks', () => {
     for (const title of ['Garlic', 'Hyssop']) {
       const id = await failing(page, operation, server, title)
       await page.getByRole('button', { name: 'Cancel' }).click()
+      await told(page, 'The task is cancelled')
       await until(page, `/admin/tasks/${id}`, 'cancelled')
     }
     await mendSearch(server)

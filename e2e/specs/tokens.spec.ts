@@ -97,6 +97,7 @@ test.describe.serial('tokens', () => {
     await page.goto('/admin/settings/tokens')
     await expect(page.locator('tbody tr', { hasText: 'The assistant' })).toContainText('expired')
     await page.getByRole('link', { name: /^Revoke The assistant/ }).click()
+    await expect(page.getByText('refused from its next call on')).toBeVisible()
     await inspect(page, 'tokens-revoke')
   })
 })

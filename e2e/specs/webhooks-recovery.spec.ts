@@ -79,6 +79,7 @@ test('send again: one, the selected, all that failed, each under the id it had',
 
   await page.goto(shop.page)
   await page.getByRole('link', { name: 'Deliver all failed again…' }).click()
+  await expect(page.getByRole('button', { name: 'Send 2 deliveries' })).toBeVisible()
   await inspect(page, 'webhook-failed-again')
   await page.getByRole('button', { name: 'Send 2 deliveries' }).click()
   for (const note of notes) {
