@@ -459,6 +459,7 @@ func TestATokenIsItsClassesAlone(t *testing.T) {
 func TestEveryOperationIsRefusedWithoutTheRight(t *testing.T) {
 	t.Parallel()
 	s := serveAll(t)
+	session := s.signIn(t).Value // good for the panel alone
 	read, revoked, expired := s.token(t, op.Read), s.token(t, op.Classes()...), s.token(t, op.Classes()...)
 	s.rpc(t, revoked.Secret, "tools/list", map[string]any{}) // it works, until:
 	if _, err := s.owner.RevokeToken(t.Context(), owner.RevokeTokenIn{ID: revoked.Token.ID}); err != nil {
@@ -473,7 +474,7 @@ func TestEveryOperationIsRefusedWithoutTheRight(t *testing.T) {
 	}
 	for _, o := range s.ops.All() {
 		name := strings.ReplaceAll(o.Name, ".", "_")
-		for who, token := range map[string]string{"a visitor": "", "a revoked token": revoked.Secret, "an expired token": expired.Secret, "a guess": "gatehouse_guess"} {
+		for who, token := range map[string]string{"a visitor": "", "a revoked token": revoked.Secret, "an expired token": expired.Secret, "the panel's session": session, "a token's id": read.Token.ID, "a guess": "gatehouse_guess"} {
 			status, _, body := s.post(t, "/api/admin/"+o.Name, token, map[string]any{})
 			if status != http.StatusUnauthorized {
 				t.Errorf("%s runs %s: %d %s", who, o.Name, status, body)

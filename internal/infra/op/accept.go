@@ -41,6 +41,19 @@ func accept(raw json.RawMessage, s *jsonschema.Schema) error {
 	return nil
 }
 
+// Fields are the fields of an input by name, for a face that takes some for
+// itself. What is broken in any is refused by its name, as Run would.
+func Fields(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return fields, nil
+	}
+	if err := accept(raw, &jsonschema.Schema{Type: "object"}); err != nil {
+		return nil, err
+	}
+	return fields, json.Unmarshal(raw, &fields)
+}
+
 type reader struct {
 	raw json.RawMessage
 	d   *json.Decoder
@@ -123,15 +136,23 @@ func (r reader) object(at string, s *jsonschema.Schema, depth int) error {
 // member is where a name of an object stands, and what is allowed there.
 func member(at, name string, s *jsonschema.Schema) (string, *jsonschema.Schema, error) {
 	if s == nil || (s.Properties == nil && s.AdditionalProperties == nil) {
+		if at == "" {
+			at = short(name)
+		}
 		return at, nil, nil
 	}
 	if inner, known := s.Properties[name]; known {
 		return under(at, name), inner, nil
 	}
 	if s.AdditionalProperties == nil || s.AdditionalProperties.Not != nil {
-		return at, nil, Invalidf(under(at, fmt.Sprintf("%.60s", strings.ToValidUTF8(name, ""))), "is not a field of this operation")
+		return at, nil, Invalidf(under(at, short(name)), "is not a field of this operation")
 	}
 	return at, s.AdditionalProperties, nil // the caller's own name: it says less than the field
+}
+
+// short is a name that the caller chose, fit to be shown.
+func short(name string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(fmt.Sprintf("%.60s", name), "\x00", ""), "")
 }
 
 func under(at, name string) string {

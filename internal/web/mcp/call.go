@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,14 +42,12 @@ func (s *Server) call(ctx context.Context, t tool, arguments json.RawMessage) (r
 
 // check refuses what no operation has to see.
 func check(t tool, arguments json.RawMessage) (map[string]json.RawMessage, error) {
-	fields := map[string]json.RawMessage{}
-	if len(arguments) > 0 {
-		if err := json.Unmarshal(arguments, &fields); err != nil {
-			return nil, op.Invalidf("", "The arguments must be one JSON object.")
-		}
+	if bytes.Equal(bytes.TrimSpace(arguments), []byte("null")) { // some clients send it for none
+		arguments = nil
 	}
-	if fields == nil { // "null"
-		fields = map[string]json.RawMessage{}
+	fields, err := op.Fields(arguments)
+	if err != nil {
+		return nil, err
 	}
 	if _, applies := fields[planID]; !applies || !t.op.Planned() {
 		for _, name := range t.op.In.Required {
