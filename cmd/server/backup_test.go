@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -211,9 +212,14 @@ func TestBackupAndRestore(t *testing.T) {
 		if err != nil || len(alerts) != 0 {
 			t.Errorf("the secrets cannot be opened: %+v, %v", alerts, err)
 		}
-		// The next start finds the database it knows, and the same hold.
+		// The next start finds the database it knows, and the same hold, which it says again.
+		var said words
+		a.log = slog.New(slog.NewTextHandler(&said, nil))
 		if err := a.recognise(t.Context(), ""); err != nil {
 			t.Fatal(err)
+		}
+		if !strings.Contains(said.String(), "sends are still on hold") {
+			t.Errorf("the next start says %q", said.String())
 		}
 		if n := count(t, a, `select count(*) from holds where reason like '%from the backup of%'`); n != 1 {
 			t.Errorf("%d holds", n)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/webhooks"
@@ -55,6 +56,14 @@ func (a *app) recognise(ctx context.Context, because string) error {
 	}
 	if found.Reason != "" {
 		a.log.Warn("sends are on hold; the panel says what waits", "reason", found.Reason, "sessions_ended", found.Sessions, "page", a.cfg.baseURL.String()+instance.Page)
+		return nil
+	}
+	h, err := a.instance.Current(ctx)
+	if err != nil {
+		return fmt.Errorf("look whether sends are on hold: %w", err)
+	}
+	if h != nil { // said at every start: it would be a long silence otherwise
+		a.log.Warn("sends are still on hold; the panel says what waits", "reason", h.Reason, "since", h.SetAt.Format(time.RFC3339), "page", a.cfg.baseURL.String()+instance.Page)
 	}
 	return nil
 }
