@@ -180,14 +180,13 @@ func TestDelete(t *testing.T) {
 	if _, err := h.domain.Delete(t.Context(), webhooks.Ref{ID: c.Endpoint.ID}); err != nil {
 		t.Fatal(err)
 	}
-	// One may be in flight, and is allowed to end; no other begins.
-	eventually(t, "nothing in flight", func() bool { return h.sink.Count("a").InFlight == 0 })
+	// One may be on its way, and is allowed to end; no other begins.
 	seen := h.sink.Count("a").Requests
 	eventually(t, "no task is left", func() bool {
 		p, err := h.runtime.List(t.Context(), jobs.Filter{Kind: webhooks.DeliverKind, States: []jobs.State{jobs.Pending, jobs.Retryable, jobs.Running}})
 		return err == nil && len(p.Jobs) == 0
 	})
-	if n := h.sink.Count("a").Requests; n > seen {
+	if n := h.sink.Count("a").Requests; n > seen+1 {
 		t.Errorf("%d requests after the deletion", n-seen)
 	}
 	e, err := h.domain.Get(t.Context(), webhooks.GetIn{ID: c.Endpoint.ID})
