@@ -39,9 +39,9 @@ func (a *app) faces() (http.Handler, error) {
 		},
 	})
 	plans := op.NewPlans(a.pool, a.ops)
-	hub := live.New(a.tasks.Pulse, a.log)
-	a.endStreams = hub.Close
 	gate := session.New(a.owner, e, a.cfg.baseURL.Scheme == "https")
+	hub := live.New(a.tasks.Pulse, gate.Still, a.log)
+	a.endStreams = hub.Close
 	return web.New(web.Faces{
 		Edge: e, Gate: gate, Assets: set,
 		Admin: admin.Routes(e, admin.Sections{

@@ -48,12 +48,17 @@ test.describe.serial('events', () => {
     await inspect(page, 'event-poisoned')
 
     await server.database.query(`update events set type = 'owner.login' where id = $1`, [event!.id])
+    const list = await page.context().newPage()
+    await list.goto('/admin/events?state=poisoned')
     await page.getByRole('button', { name: 'Requeue' }).click()
     await expect(page.getByText('The event will be handed over again')).toBeVisible()
     await expect(async () => {
       await page.goto(`/admin/events/${event!.id}`)
       await expect(page.locator('.chip').first()).toHaveText('delivered', { timeout: 500 })
     }).toPass({ timeout: 20_000 })
+    // The row that is looked at tells its new state in its place.
+    await expect(list.locator('tbody tr', { hasText: 'tree://7' })).toContainText('delivered')
+    await list.close()
     await page.goto('/admin/')
     await expect(page.getByText('Events could not be handed over')).toHaveCount(0)
   })

@@ -143,7 +143,7 @@ test.describe.serial('tasks', () => {
     await other.goto(`/admin/tasks/${id}`)
     await page.goto(`/admin/tasks/${id}`)
     // Both see the same attempt; live updates would tell the second of the first's doing, so it is cut off from them.
-    await other.route('**/admin/live', (route) => route.abort())
+    await other.route('**/admin/live*', (route) => route.abort())
     await other.route(`**/admin/tasks/${id}`, (route) => (route.request().isNavigationRequest() ? route.continue() : route.abort()))
     watched(page).allow(/status of 409/)
     await page.getByRole('button', { name: 'Cancel' }).click()

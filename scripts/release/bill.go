@@ -54,7 +54,7 @@ const licenses = "internal/web/assets/files/licenses.txt"
 var licensed = regexp.MustCompile(`(?m)^([A-Za-z][\w-]*) ([0-9]+\.[0-9]+\.[0-9]+)\b`)
 
 // npm is what they are called in the registry of their makers.
-var npm = map[string]string{"htmx": "htmx.org", "htmx-ext-sse": "htmx-ext-sse", "Lucide": "lucide-static"}
+var npm = map[string]string{"htmx": "htmx.org", "Lucide": "lucide-static"}
 
 // billOf lists what the linker really took, by the binary's own account: go.mod also names what only tests and tools use.
 func billOf(binary, version string, at time.Time) ([]byte, error) {

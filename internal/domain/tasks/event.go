@@ -84,6 +84,15 @@ func (d *Domain) ListEvents(ctx context.Context, q EventQuery) (EventPage, error
 	return EventPage{Events: orEmpty(p.Events), Next: p.Next}, err
 }
 
+// EventsAtPresent reads events as they are at present, newest first, at most 100; those whose row is gone are left out.
+func (d *Domain) EventsAtPresent(ctx context.Context, seqs []int64) ([]Event, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	p, err := d.Stream.List(ctx, events.Filter{Seqs: seqs, Limit: 100})
+	return p.Events, err
+}
+
 // EventIn names an event.
 type EventIn struct {
 	ID string `json:"id" jsonschema:"id of the event"`

@@ -154,6 +154,24 @@ order by 2 desc, 1 desc limit $4`, args...)
 	return out, nil
 }
 
+// AtPresent reads deliveries of one endpoint as they are at present, newest event first; those whose row is gone are left out.
+func (d *Domain) AtPresent(ctx context.Context, endpointID string, eventIDs []string) ([]Delivery, error) {
+	if !pg.ValidUUID(endpointID) {
+		return nil, errNoEndpoint
+	}
+	rows, err := d.DB.Query(ctx, `
+select `+deliveryColumns+` from public.webhook_deliveries d left join public.events ev on ev.id = d.event_id
+where d.endpoint_id = $1::uuid and d.event_id = any($2::uuid[]) order by d.event_id desc`, endpointID, eventIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, scanDelivery)
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	return list, nil
+}
+
 var errNoDelivery = op.Errorf(op.NotFound, "There is no such delivery, or no longer: the log is kept for 14 days.")
 
 // DeliveryDetail is one delivery with everything there is to know.

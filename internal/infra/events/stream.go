@@ -57,9 +57,10 @@ type Filter struct {
 	Types    []string // globs; one without a star also finds an undeclared type
 	Subject  string   // exactly
 	State    State
-	Cursor   string // Page.Next of the page before
-	AfterSeq int64  // only newer ones, so that "12 new" can be counted
-	Limit    int    // 1..100; 0 means 50
+	Cursor   string  // Page.Next of the page before
+	AfterSeq int64   // only newer ones, so that "12 new" can be counted
+	Seqs     []int64 // these and no others; empty: any
+	Limit    int     // 1..100; 0 means 50
 }
 
 // Page is one screenful, newest first.
@@ -137,6 +138,9 @@ func (b *Bus) listQuery(ctx context.Context, f Filter) (string, []any, error) {
 	}
 	if f.AfterSeq > 0 {
 		where = append(where, "e.seq > "+arg(f.AfterSeq))
+	}
+	if len(f.Seqs) > 0 {
+		where = append(where, "e.seq = any("+arg(f.Seqs)+"::bigint[])")
 	}
 	if f.Subject != "" {
 		subject := arg(strings.ToValidUTF8(strings.ReplaceAll(f.Subject, "\x00", ""), ""))

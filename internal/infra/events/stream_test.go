@@ -45,6 +45,7 @@ func TestListFilters(t *testing.T) {
 		"a subject":                       {events.Filter{Subject: "thing/1"}, 15},
 		"a subject with a NUL, none such": {events.Filter{Subject: "thing/1\x00x"}, 0},
 		"newer than all but five":         {events.Filter{AfterSeq: 95}, 5},
+		"those that are shown":            {events.Filter{Seqs: []int64{1, 50, 100, 1000}}, 3},
 	}
 	for name, test := range tests {
 		page, err := b.List(t.Context(), test.filter)

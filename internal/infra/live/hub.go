@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -14,29 +15,55 @@ import (
 // text is compared, not shown.
 type Look func(ctx context.Context) (map[string]string, error)
 
+// Still tells whether the sender of r may read on. Signed out means not, for good; an error means that it could not be
+// told.
+type Still func(r *http.Request) (bool, error)
+
 const (
 	lookEvery = time.Second
 	lookTime  = 3 * time.Second
 )
 
+// Unknown is the position of a page that could not be told where the stream is: everything may have changed since.
+const Unknown = "unknown"
+
 // Hub looks at the topics and tells its readers.
 type Hub struct {
-	look Look
-	log  *slog.Logger
-	wake chan struct{}
-	end  chan struct{} // closed by Close
+	look  Look
+	still Still
+	log   *slog.Logger
+	wake  chan struct{}
+	end   chan struct{} // closed by Close
+	beat  time.Duration
 
 	mu       sync.Mutex
 	closed   bool
 	watching bool
-	readers  map[chan struct{}]struct{}
-	now      map[string]string // topic → digest; nil before the first look
+	readers  map[chan struct{}]func() // to what cuts a write short that is under way
+	now      map[string]string        // topic → digest, as the readers know it; nil before the first look
+	latest   map[string]string        // what anybody found last, by a look that began at latestAt
+	latestAt time.Time
 	work     sync.WaitGroup
 }
 
-// New returns a hub at rest.
-func New(look Look, log *slog.Logger) *Hub {
-	return &Hub{look: look, log: log, wake: make(chan struct{}, 1), end: make(chan struct{}), readers: map[chan struct{}]struct{}{}}
+// New returns a hub at rest. still is asked before each message.
+func New(look Look, still Still, log *slog.Logger) *Hub {
+	return &Hub{look: look, still: still, log: log, wake: make(chan struct{}, 1), end: make(chan struct{}), beat: beat, readers: map[chan struct{}]func(){}}
+}
+
+// Position is where the stream is, or was up to two seconds ago. Whoever asks before reading the data of a page, and
+// begins to read the stream there, misses no change.
+func (h *Hub) Position(ctx context.Context) string {
+	h.mu.Lock()
+	found, fresh := h.latest, time.Since(h.latestAt) < 2*lookEvery
+	h.mu.Unlock()
+	if !fresh {
+		var err error
+		if found, err = h.once(ctx); err != nil {
+			return Unknown
+		}
+	}
+	return formatID(found)
 }
 
 // Ring asks for a look now instead of within a second. It never blocks.
@@ -47,13 +74,16 @@ func (h *Hub) Ring() {
 	}
 }
 
-// Close ends every stream and waits until the looking has stopped. Streams
+// Close ends every stream, also one whose client takes nothing, and waits until the looking has stopped. Streams
 // opened later end at once.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	if !h.closed {
 		h.closed = true
 		close(h.end)
+		for _, cut := range h.readers {
+			cut()
+		}
 	}
 	h.mu.Unlock()
 	h.work.Wait()
@@ -61,11 +91,11 @@ func (h *Hub) Close() {
 
 // join adds a reader. The channel is signalled after each look that found a
 // change, and once after the first.
-func (h *Hub) join() (changed chan struct{}, leave func()) {
+func (h *Hub) join(cut func()) (changed chan struct{}, leave func()) {
 	changed = make(chan struct{}, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.readers[changed] = struct{}{}
+	h.readers[changed] = cut
 	if h.now != nil && h.watching {
 		changed <- struct{}{}
 	}
@@ -111,6 +141,7 @@ func (h *Hub) watch() {
 func (h *Hub) once(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
+	began := time.Now()
 	texts, err := h.look(ctx)
 	if err != nil {
 		return nil, err
@@ -119,6 +150,11 @@ func (h *Hub) once(ctx context.Context) (map[string]string, error) {
 	for topic, text := range texts {
 		sum := sha256.Sum256([]byte(text))
 		digests[topic] = hex.EncodeToString(sum[:4])
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if began.After(h.latestAt) {
+		h.latest, h.latestAt = digests, began
 	}
 	return digests, nil
 }

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -21,8 +20,9 @@ const (
 	streamLife = 10 * time.Minute
 )
 
-// ServeHTTP streams until the client goes away, the hub closes or the stream
-// is old. A reader names what it last saw in Last-Event-ID or ?last=.
+// ServeHTTP streams until the client goes away or is signed out, the hub closes or the stream is old. A reader names
+// what it last saw in Last-Event-ID or ?last=, and ?brief asks for an answer that ends with its first message, for a
+// reader behind a proxy that hands nothing on before the end.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	header := w.Header()
@@ -36,14 +36,14 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if last == "" {
 		last = r.URL.Query().Get("last")
 	}
-	s := stream{w: w, out: out, seen: parseID(last)}
+	changed, leave := h.join(func() { _ = out.SetWriteDeadline(time.Now()) })
+	defer leave()
+	s := stream{hub: h, r: r, w: w, out: out, seen: parseID(last), brief: r.URL.Query().Has("brief")}
 	if s.send(":\nretry: 2000\n\n") != nil {
 		return
 	}
-	changed, leave := h.join()
-	defer leave()
 	old := time.After(streamLife)
-	for {
+	for !s.over {
 		var err error
 		select {
 		case <-r.Context().Done():
@@ -53,48 +53,79 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-old:
 			return
 		case <-changed:
-			err = s.catchUp(h.state())
-		case <-time.After(beat):
-			err = s.send(":\n\n")
+			err = s.tell(s.news(h.state()))
+		case <-time.After(h.beat):
+			err = s.tell(s.message("beat"))
 		}
 		if err != nil {
-			return // the client is gone
+			return // the client is gone, or nobody can tell who it is: it will ask again
 		}
 	}
 }
 
 type stream struct {
-	w    io.Writer
-	out  *http.ResponseController
-	seen map[string]string // nil: a new reader, whose page is as it should be
+	hub   *Hub
+	r     *http.Request
+	w     io.Writer
+	out   *http.ResponseController
+	seen  map[string]string // nil: a reader that says nothing of its page
+	brief bool
+	met   bool // the reader was told where the stream is
+	over  bool
 }
 
-// catchUp sends one message for each topic that differs from what was seen. A
-// new reader gets its first id with a greeting.
-func (s *stream) catchUp(now map[string]string) error {
-	var b strings.Builder
-	topics := sortedTopics(now)
-	if s.seen == nil {
-		s.seen = now
-		fmt.Fprintf(&b, "event: hello\nid: %s\ndata: hello\n\n", formatID(s.seen))
-	}
-	for _, topic := range topics {
-		if s.seen[topic] == now[topic] {
-			continue
+// news names what differs from what was seen. A reader that has missed nothing is greeted, so that it knows: its page is
+// as it should be.
+func (s *stream) news(now map[string]string) string {
+	var changed []string
+	if s.seen != nil {
+		for _, topic := range sortedTopics(now) {
+			if s.seen[topic] != now[topic] {
+				changed = append(changed, topic)
+			}
 		}
-		s.seen[topic] = now[topic]
-		// A message without data is not dispatched (HTML, server-sent events).
-		fmt.Fprintf(&b, "event: %s\nid: %s\ndata: changed\n\n", topic, formatID(s.seen))
 	}
-	if b.Len() == 0 {
+	greet := !s.met && !s.brief
+	s.seen, s.met = now, true
+	switch {
+	case len(changed) > 0:
+		return s.message(strings.Join(changed, " "))
+	case greet:
+		return s.message("hello")
+	}
+	return ""
+}
+
+// message says something, and where the stream is. Beats are such messages and no comments: a browser shows no comment to
+// the page, which has to notice a line that has fallen silent.
+func (s *stream) message(text string) string {
+	return "id: " + formatID(s.seen) + "\ndata: " + text + "\n\n"
+}
+
+// tell sends a message to a reader that is still signed in; any other is told so, and nothing else.
+func (s *stream) tell(text string) error {
+	if text == "" {
 		return nil
 	}
-	return s.send(b.String())
+	may, err := s.hub.still(s.r)
+	if err != nil {
+		return err
+	}
+	if !may {
+		text = "data: out\n\n"
+	}
+	s.over = !may || s.brief
+	return s.send(text)
 }
 
 func (s *stream) send(text string) error {
 	if err := s.out.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
+	}
+	select {
+	case <-s.hub.end: // Close has cut writes that were under way, and this one would be after it
+		return http.ErrServerClosed
+	default:
 	}
 	if _, err := io.WriteString(s.w, text); err != nil {
 		return err
@@ -113,16 +144,19 @@ func formatID(seen map[string]string) string {
 
 var idPart = regexp.MustCompile(`^([a-z]{1,30})\.([0-9a-f]{8})$`)
 
-// parseID reads an id back; nil for none or one that is not ours.
+// parseID reads an id back; nil for none. Of one that is not ours nothing is known, so that everything is news.
 func parseID(id string) map[string]string {
-	if id == "" || len(id) > 1000 {
+	if id == "" {
 		return nil
 	}
 	seen := map[string]string{}
+	if len(id) > 1000 {
+		return seen
+	}
 	for part := range strings.SplitSeq(id, "-") {
 		m := idPart.FindStringSubmatch(part)
 		if m == nil {
-			return nil
+			return map[string]string{}
 		}
 		seen[m[1]] = m[2]
 	}

@@ -54,7 +54,7 @@ func open(t *testing.T, q *taskstest.Queue, s *taskstest.Stream) panel {
 	d := domain.New(domain.Sources{Jobs: q, Queue: q, Stream: s, DB: db})
 	plans := plansOf(t, db, d.Module().Ops)
 	house := instance.New(instance.Deps{DB: db, DataDir: t.TempDir(), Disks: []instance.Disk{{Name: "data directory", Path: t.TempDir()}}})
-	hub := live.New(d.Pulse, slog.New(slog.DiscardHandler))
+	hub := live.New(d.Pulse, h.Gate.Still, slog.New(slog.DiscardHandler))
 	t.Cleanup(hub.Close)
 	h.Router.Route("/admin", func(r chi.Router) {
 		r.Use(h.Gate.Require)

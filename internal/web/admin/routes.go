@@ -3,8 +3,10 @@
 package admin
 
 import (
+	"context"
 	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/webhooks"
 	"github.com/gatehouse-hq/gatehouse/internal/web/edge"
+	"github.com/gatehouse-hq/gatehouse/internal/web/ui"
 )
 
 // Sections are the parts of the panel.
@@ -31,7 +34,13 @@ type Sections struct {
 	Notes    *notes.Section
 
 	// Live is the event stream that open pages listen to; nil for none.
-	Live http.Handler
+	Live Stream
+}
+
+// Stream tells open pages what changed since a position.
+type Stream interface {
+	http.Handler
+	Position(ctx context.Context) string
 }
 
 // LivePath is the address of the event stream.
@@ -55,11 +64,12 @@ func (r routes) post(pattern string, h edge.Handler) {
 // behind the sign-in gate.
 func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 	return func(router chi.Router) {
+		if s.Live != nil {
+			router.Use(positioned(s.Live))
+			router.Method(http.MethodGet, "/live", s.Live)
+		}
 		r := routes{router, e}
 		r.get("/", s.Overview.Page)
-		if s.Live != nil {
-			r.Method(http.MethodGet, "/live", s.Live)
-		}
 
 		r.get("/tasks", s.Tasks.List)
 		r.get("/tasks/new", s.Tasks.New)
@@ -79,6 +89,7 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 
 		r.get("/events", s.Events.List)
 		r.get("/events/new", s.Events.New)
+		r.get("/events/shown", s.Events.Shown)
 		r.get("/events/{id}", s.Events.One)
 		r.post("/events/{id}/requeue", s.Events.Requeue)
 
@@ -99,6 +110,19 @@ func Routes(e *edge.Edge, s Sections) func(chi.Router) {
 	}
 }
 
+// positioned notes where the stream is before a page's data is read, so that the page is told of all that happens from
+// then on. Parts of a page leave its position as it is.
+func positioned(live Stream) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Hx-Request") == "" && !strings.HasSuffix(r.URL.Path, LivePath) {
+				r = r.WithContext(ui.WithLiveAt(r.Context(), live.Position(r.Context())))
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
 func instanceRoutes(r routes, s *instance.Section) {
 	r.get("/instance", s.Page)
 	r.get("/instance/hold", s.AskHold)
@@ -114,6 +138,7 @@ func webhookRoutes(r routes, s *webhooks.Section) {
 	r.get("/webhooks/new", s.NewForm)
 	r.get("/webhooks/{id}", s.One)
 	r.get("/webhooks/{id}/new", s.New)
+	r.get("/webhooks/{id}/shown", s.Shown)
 	r.get("/webhooks/{id}/edit", s.EditForm)
 	r.post("/webhooks/{id}/edit", s.Save)
 	r.post("/webhooks/{id}/pause", s.Pause)

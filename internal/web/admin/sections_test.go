@@ -38,7 +38,9 @@ func TestEvents(t *testing.T) {
 		{Event: bus.Event{ID: "e2", Type: "b.happened", Subject: "wiki://b", Data: []byte(`{"n": 12345678901234567890}`), OccurredAt: *at("2026-03-01T10:00:00Z")}, State: bus.Poisoned, Faults: 5, LastError: "cannot be decoded"},
 		{Event: bus.Event{ID: "e1", Type: "a.happened", Subject: "wiki://a", OccurredAt: *at("2026-03-01T10:00:00Z")}, State: bus.Delivered, FannedOutAt: at("2026-03-01T10:00:01Z"), Fanout: map[string]jobs.ID{"corpus.index": 12}},
 	}}
+	s.Entries[0].Seq, s.Entries[1].Seq = 2, 1
 	p := open(t, known(), s)
+	holds(t, p.page(t, "/admin/events?state=poisoned"), `hx-get="/admin/events/shown?seqs=2.1"`)
 	holds(t, p.page(t, "/admin/events"), `href="/admin/events/e2"`, "cannot be decoded", "wiki://a", `value="a.happened"`)
 	holds(t, p.page(t, "/admin/events/e1"), "corpus.index", `href="/admin/tasks/12"`, "discarded", "search refused", "1.00 s later")
 	holds(t, p.page(t, "/admin/events/e2"), "12345678901234567890", "failed 5 times", "Requeue")
@@ -46,6 +48,13 @@ func TestEvents(t *testing.T) {
 		t.Errorf("leads to %s with %q", to, flash)
 	}
 	holds(t, p.status(t, webtest.Post("/admin/events/e2/requeue"), http.StatusConflict), "no longer set aside")
+	// A row that is looked at tells its present state in its place.
+	body := p.page(t, "/admin/events/shown?seqs=2")
+	holds(t, body, `id="rows"`, "wiki://b", "waiting")
+	if strings.Contains(body, "<html") || strings.Contains(body, "wiki://a") {
+		t.Errorf("more than that row:\n%s", body)
+	}
+	p.status(t, webtest.Get("/admin/events/shown?seqs=x"), http.StatusNotFound)
 	holds(t, open(t, known(), &taskstest.Stream{}).page(t, "/admin/events?state=poisoned"), "No event is set aside")
 }
 

@@ -401,6 +401,17 @@ func TestTheLogIsFilteredAndSentAgain(t *testing.T) {
 	holds(t, p.page(t, at+"/new?after="+one), "1 new")
 	lacks(t, p.page(t, at+"/new?after="+two), "new")
 
+	// A row that is looked at tells its present state in its place.
+	holds(t, p.page(t, at+"?state=failed"), `hx-get="`+at+`/shown?events=`+one+`"`)
+	if _, err := p.db.Exec(t.Context(), `update public.webhook_deliveries set state = 'delivered', last_status = 204, last_error = '' where event_id = $1`, one); err != nil {
+		t.Fatal(err)
+	}
+	shown := p.page(t, at+"/shown?events="+one)
+	holds(t, shown, `id="log-rows"`, "thing://one", "204", "delivered", `name="event" value="`+one)
+	lacks(t, shown, "<html", "thing://two")
+	p.status(t, webtest.Get(at+"/shown?events=x"), http.StatusNotFound)
+	p.status(t, webtest.Get("/admin/webhooks/x/shown?events="+one), http.StatusNotFound)
+
 	back := at + "?state=failed"
 	if to, flash := p.sent(t, webtest.Post(at+"/again", "event", one, "event", two, "back", back)); to != back || flash != "webhook-again:2" {
 		t.Errorf("leads to %s with %q", to, flash)

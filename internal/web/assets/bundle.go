@@ -36,7 +36,7 @@ func bundles() []bundle {
 		{"house.css", []string{"tokens.css", "base.css", "prose.css"}},
 		{"panel.css", []string{"panel.css"}},
 		{"public.css", []string{"public.css"}},
-		{"panel.js", []string{"htmx.js", "sse.js", "stream.js", "controls.js"}},
+		{"panel.js", []string{"htmx.js", "controls.js", "stream.js"}},
 	}
 }
 
@@ -128,7 +128,7 @@ var (
 )
 
 // vendored reports whether a source is another project's file, served unchanged.
-func vendored(source string) bool { return source == "htmx.js" || source == "sse.js" }
+func vendored(source string) bool { return source == "htmx.js" }
 
 // slim drops what a browser does not need and a reader does: block comments and
 // indentation. Line ends stay, so nothing depends on where a statement ends.

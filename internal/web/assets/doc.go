@@ -8,9 +8,7 @@
 //
 // # What is not ours
 //
-// files/htmx.js is htmx 2.0.11 (npm htmx.org, dist/htmx.min.js, 0BSD) and
-// files/sse.js is its server-sent events extension 2.2.4 (npm htmx-ext-sse,
-// dist/sse.min.js, 0BSD), both unchanged. files/icons.svg and files/callouts.svg are
-// made of icons from Lucide 1.62.0 (npm lucide-static, ISC, parts MIT). Their
-// licences are in files/licenses.txt.
+// files/htmx.js is htmx 2.0.11 (npm htmx.org, dist/htmx.min.js, 0BSD), unchanged.
+// files/icons.svg and files/callouts.svg are made of icons from Lucide 1.62.0 (npm
+// lucide-static, ISC, parts MIT). Their licences are in files/licenses.txt.
 package assets

@@ -66,11 +66,16 @@ func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		e.Log.ErrorContext(r.Context(), "request failed", "request_id", RequestID(r.Context()),
 			"method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 	}
-	if p.status == http.StatusUnauthorized && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("HX-Request") == "" {
+	if p.status == http.StatusUnauthorized && asksForPage(r) {
 		_ = SeeOther(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()))
 		return
 	}
 	e.writeProblem(w, r, p)
+}
+
+// asksForPage tells a page from a part of one and from an event stream, which cannot be sent to another page.
+func asksForPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("HX-Request") == "" && r.Header.Get("Accept") != "text/event-stream"
 }
 
 func (e *Edge) writeProblem(w http.ResponseWriter, r *http.Request, p problem) {

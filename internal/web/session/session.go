@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -70,6 +69,15 @@ func (g *Gate) drop(w http.ResponseWriter) {
 		HttpOnly: true, Secure: g.secure, SameSite: http.SameSiteLaxMode})
 }
 
+// Still tells whether the sender of a request that was let through may go on: the answer to it may take minutes.
+func (g *Gate) Still(r *http.Request) (bool, error) {
+	_, err := g.identify(r)
+	if op.CodeOf(err) == op.Unauthorized {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Require lets the owner through. A page asked for by a stranger leads to the
 // sign-in page and back; anything else is 401.
 func (g *Gate) Require(next http.Handler) http.Handler {
@@ -78,10 +86,6 @@ func (g *Gate) Require(next http.Handler) http.Handler {
 		if err == nil {
 			w.Header().Set("Cache-Control", "no-store")
 			next.ServeHTTP(w, r.WithContext(ctx))
-			return
-		}
-		if op.CodeOf(err) == op.Unauthorized && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Hx-Request") == "" {
-			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 			return
 		}
 		g.edge.Fail(w, r, err)

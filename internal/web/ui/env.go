@@ -16,6 +16,7 @@ type Env struct {
 	RequestID string // shown on error pages, so that the owner can find the log line
 	NoKeys    bool   // the owner has switched single-key shortcuts off
 	Path      string // the request's path and query, for links that come back here
+	LiveAt    string // where the event stream was before the page's data was read; "" while nobody asked
 }
 
 // Site is what visitors know the place by.
@@ -51,6 +52,13 @@ func WithZone(ctx context.Context, zone *time.Location) context.Context {
 func WithKeys(ctx context.Context, on bool) context.Context {
 	env := EnvFrom(ctx)
 	env.NoKeys = !on
+	return WithEnv(ctx, env)
+}
+
+// WithLiveAt returns a context in which pages listen to the event stream from position on.
+func WithLiveAt(ctx context.Context, position string) context.Context {
+	env := EnvFrom(ctx)
+	env.LiveAt = position
 	return WithEnv(ctx, env)
 }
 

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // htmxConfig: no eval and no injected style (the policy forbids both), no request to another
 // host, no page kept in the browser's storage, and a form that comes back as 422 is shown.
-const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"selfRequestsOnly":true,"historyCacheSize":0,"refreshOnHistoryMiss":true,"scrollBehavior":"instant","responseHandling":[{"code":"204","swap":false},{"code":"[23]..","swap":true},{"code":"422","swap":true},{"code":"[45]..","swap":false,"error":true}]}`
+const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"selfRequestsOnly":true,"historyCacheSize":0,"refreshOnHistoryMiss":true,"scrollBehavior":"instant","timeout":30000,"responseHandling":[{"code":"204","swap":false},{"code":"[23]..","swap":true},{"code":"422","swap":true},{"code":"[45]..","swap":false,"error":true}]}`
 
 // head is what every page's <head> holds. sheet is the face's own stylesheet, "" for none.
 func head(title, sheet string) templ.Component {

@@ -43,22 +43,22 @@ func sectionLabel(href string) string {
 	return ""
 }
 
-// liveAttributes connect the page's body to the event stream.
-func (p Panel) liveAttributes() templ.Attributes {
+// liveAttributes connect the page's body to the event stream, from where it was when the page's data was read.
+func (p Panel) liveAttributes(at string) templ.Attributes {
 	if p.Live == "" {
 		return templ.Attributes{}
 	}
-	return templ.Attributes{"hx-ext": "sse", "sse-connect": p.Live}
+	return templ.Attributes{"data-stream": p.Live, "data-stream-at": at}
 }
 
-// LiveAttrs make the element with this id fetch itself again when topic is heard on the
-// event stream (at most once a second: stream.js sees to it) and take its own place. url may answer with a whole
+// LiveAttrs make the element with this id fetch itself again when the event stream tells of
+// topic (at most once a second: stream.js sees to it) and take its own place. url may answer with a whole
 // page: only the element with the same id is taken from it, and the page's action, which
 // must fit what is shown. While rows inside the surrounding PickForm are selected, the
 // fetch waits.
 func LiveAttrs(id, topic, url string) templ.Attributes {
 	return templ.Attributes{
-		"id": id, "data-live": true, "hx-get": url, "hx-trigger": "sse:" + topic,
+		"id": id, "data-live": true, "hx-get": url, "hx-trigger": "live:" + topic,
 		"hx-target": "this", "hx-select": "#" + id, "hx-select-oob": "#page-action", "hx-swap": "outerHTML",
 	}
 }

@@ -100,7 +100,7 @@ func PanelPage(p Panel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "body", p.liveAttributes())
+			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "body", p.liveAttributes(EnvFrom(ctx).LiveAt))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

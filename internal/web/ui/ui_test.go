@@ -100,7 +100,7 @@ func TestChosenOptionsAreSelected(t *testing.T) {
 func TestPanelMarksWhereYouAre(t *testing.T) {
 	t.Parallel()
 	html := render(t, ui.PanelPage(ui.Panel{Title: "Tasks", Purpose: "What was promised.", Section: "/admin/tasks", Live: "/admin/live"}))
-	wants(t, html, "<title>Tasks · Shelf</title>", `<a class="skip" href="#main">`, `sse-connect="/admin/live"`, "What was promised.", `action="/logout"`)
+	wants(t, html, "<title>Tasks · Shelf</title>", `<a class="skip" href="#main">`, `data-stream="/admin/live"`, "What was promised.", `action="/logout"`)
 	if n := len(regexp.MustCompile(`href="/admin/tasks" aria-current="page"`).FindAllString(html, -1)); n != 2 {
 		t.Errorf("the section is marked %d times, want once in the rail and once in the menu", n)
 	}
@@ -171,7 +171,7 @@ func TestLiveElementReplacesItself(t *testing.T) {
 		}
 	}
 	// A filter in square brackets would be evaluated as a script.
-	if trigger, _ := attrs["hx-trigger"].(string); !strings.HasPrefix(trigger, "sse:tasks") || strings.Contains(trigger, "[") {
+	if trigger, _ := attrs["hx-trigger"].(string); !strings.HasPrefix(trigger, "live:tasks") || strings.Contains(trigger, "[") {
 		t.Errorf("hx-trigger is %q", trigger)
 	}
 }

@@ -32,6 +32,8 @@ type Queue struct {
 func (q *Queue) With(pg.Tx) jobs.Jobs { return q }
 
 func (q *Queue) Enqueue(_ context.Context, kind string, args any, _ jobs.EnqueueOpts) (jobs.ID, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.Enqueued = append(q.Enqueued, args)
 	id := jobs.ID(len(q.Rows) + 1000)
 	q.Rows = append([]jobs.Job{{ID: id, Kind: kind, State: jobs.Pending}}, q.Rows...)
@@ -113,6 +115,8 @@ func contains(all []jobs.State, s jobs.State) bool {
 }
 
 func (q *Queue) Get(_ context.Context, id jobs.ID) (jobs.Job, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, j := range q.Rows {
 		if j.ID == id {
 			return j, q.Broken
@@ -176,7 +180,13 @@ func (s *Stream) List(_ context.Context, f events.Filter) (events.Page, error) {
 	if f.Cursor == "bad" {
 		return events.Page{}, events.ErrBadFilter
 	}
-	return events.Page{Events: s.Entries}, nil
+	var p events.Page
+	for _, e := range s.Entries {
+		if len(f.Seqs) == 0 || slices.Contains(f.Seqs, e.Seq) {
+			p.Events = append(p.Events, e)
+		}
+	}
+	return p, nil
 }
 
 func (s *Stream) Get(_ context.Context, id string) (events.Entry, error) {

@@ -114,6 +114,28 @@ func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
 	return edge.Render(w, r, http.StatusOK, ui.NewRowsLink(len(out.Events), f.at(home)))
 }
 
+// Shown answers with the same rows as they are now.
+func (s *Section) Shown(w http.ResponseWriter, r *http.Request) error {
+	seqs, err := edge.Numbers(r.URL.Query().Get("seqs"))
+	if err != nil {
+		return err
+	}
+	rows, err := s.tasks.EventsAtPresent(r.Context(), seqs)
+	if err != nil {
+		return err
+	}
+	return edge.Render(w, r, http.StatusOK, table(rows))
+}
+
+// shown is where rows are asked for again.
+func shown(rows []tasks.Event) string {
+	seqs := make([]string, 0, len(rows))
+	for _, e := range rows {
+		seqs = append(seqs, strconv.FormatInt(e.Seq, 10))
+	}
+	return home + "/shown?seqs=" + strings.Join(seqs, ".")
+}
+
 // One shows one event, its data, its cause and its tasks.
 func (s *Section) One(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, edge.TakeFlash(w, r))

@@ -93,13 +93,13 @@ func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
 
 // Shown answers with the same rows as they are now.
 func (s *Section) Shown(w http.ResponseWriter, r *http.Request) error {
-	var ids []tasks.ID
-	for _, text := range strings.Split(r.URL.Query().Get("ids"), ".") {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || id <= 0 || len(ids) == 100 {
-			return edge.ErrNotFound
-		}
-		ids = append(ids, tasks.ID(id))
+	numbers, err := edge.Numbers(r.URL.Query().Get("ids"))
+	if err != nil {
+		return err
+	}
+	ids := make([]tasks.ID, len(numbers))
+	for i, n := range numbers {
+		ids[i] = tasks.ID(n)
 	}
 	rows, err := s.tasks.AtPresent(r.Context(), ids)
 	if err != nil {

@@ -110,6 +110,32 @@ func (s *Section) New(w http.ResponseWriter, r *http.Request) error {
 	return edge.Render(w, r, http.StatusOK, ui.NewRowsLink(n, f.at(link(idOf(r)))))
 }
 
+// Shown answers with the same rows of the log as they are now.
+func (s *Section) Shown(w http.ResponseWriter, r *http.Request) error {
+	ids, err := edge.UUIDs(r.URL.Query().Get("events"))
+	if err != nil {
+		return err
+	}
+	endpoint, err := s.hooks.Get(r.Context(), webhooks.GetIn{ID: idOf(r)})
+	if err != nil {
+		return err
+	}
+	rows, err := s.hooks.AtPresent(r.Context(), endpoint.ID, ids)
+	if err != nil {
+		return err
+	}
+	return edge.Render(w, r, http.StatusOK, logTable(oneView{Endpoint: endpoint, log: logView{rows: rows}}))
+}
+
+// shown is where the rows are asked for again.
+func (v logView) shown(id string) string {
+	events := make([]string, 0, len(v.rows))
+	for _, d := range v.rows {
+		events = append(events, d.EventID)
+	}
+	return link(id) + "/shown?events=" + strings.Join(events, ".")
+}
+
 func (v logView) newest() string {
 	if len(v.rows) == 0 {
 		return ""
