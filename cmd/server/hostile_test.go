@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -261,4 +262,29 @@ func with(t *testing.T, fields map[string]any, name, value string) []byte {
 		comma = ""
 	}
 	return slices.Concat(raw[:len(raw)-1], []byte(comma+`"`+name+`":`+value+`}`))
+}
+
+// What the description of an import promises is taken at both doors, though it is more than a form may send.
+func TestAnImportOfFourMebibytesIsTaken(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t)
+	s.corpus.Connect(corpus.Queue{Jobs: s.runtime, Fanout: s.bus})
+	all := s.token(t, op.Classes()...).Secret
+	vault := func(name string) map[string]any {
+		var files []map[string]string
+		for i := range 8 {
+			files = append(files, map[string]string{"path": fmt.Sprintf("%s %d.md", name, i), "text": strings.Repeat("\"sour\"\n", 500_000/8)})
+		}
+		return map[string]any{"name": name, "files": files}
+	}
+	if status, _, body := s.post(t, "/api/admin/corpus.import", all, vault("api")); status != http.StatusOK {
+		t.Errorf("%d %.300s", status, body)
+	}
+	if a := s.tool(t, all, "corpus_import", vault("mcp")); a.Result.IsError {
+		t.Error(a.text())
+	}
+	a := s.tool(t, all, "corpus_list", map[string]any{"limit": 1})
+	if !strings.Contains(string(a.Result.Structured), `"total":16`) {
+		t.Errorf("%.300s", a.Result.Structured)
+	}
 }

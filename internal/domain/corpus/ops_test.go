@@ -83,6 +83,9 @@ func TestOperations(t *testing.T) {
 	if found != 3 || cursor != "" {
 		t.Errorf("%d hits on three pages, next %q", found, cursor)
 	}
+	if _, err := h.run("corpus.search", `{"text":" "}`); op.CodeOf(err) != op.Invalid || !strings.Contains(err.Error(), "text: ") {
+		t.Errorf("a search for nothing: %v", err)
+	}
 	if _, err := h.run("corpus.search", `{"text":"water","cursor":"7"}`); op.CodeOf(err) != op.Invalid {
 		t.Errorf("a cursor that is none: %v", err)
 	}

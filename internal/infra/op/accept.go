@@ -75,6 +75,9 @@ func (r reader) value(at string, s *jsonschema.Schema, required bool, depth int)
 		if token == nil && at != "" && !strings.HasSuffix(at, "]") {
 			return missing(at)
 		}
+		if s.Type == "integer" && got == "number" {
+			return Invalidf(at, "must be a whole number below 2^63")
+		}
 		return Invalidf(at, "must be %s, not %s", spoken(s.Type), spoken(got))
 	}
 	switch token := token.(type) {
@@ -241,9 +244,9 @@ func spoken(t string) string {
 	case "boolean":
 		return "true or false"
 	case "integer":
-		return "a whole number below 2^63"
+		return "a whole number"
 	case "number":
-		return "another number"
+		return "a number"
 	}
 	return t
 }

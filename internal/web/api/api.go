@@ -18,6 +18,10 @@ import (
 // Prefix is where the operations are mounted; the operation's name follows.
 const Prefix = "/api/admin/"
 
+// bodyLimit is what one call may send, in bytes: as much as over MCP. An import
+// of notes may be 4 MiB, and JSON makes it longer.
+const bodyLimit = 6 << 20
+
 // API answers for the operations.
 type API struct {
 	edge   *edge.Edge
@@ -116,7 +120,7 @@ func (a *API) caller(r *http.Request) (context.Context, allow, error) {
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, edge.BodyLimit))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

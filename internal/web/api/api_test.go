@@ -95,7 +95,7 @@ func TestAnswers(t *testing.T) {
 		{"two values", call("test.echo", `{"word":"a"}{}`), true, 422, `"code":"invalid"`},
 		{"not JSON", call("test.echo", `word=hi`), true, 422, `"code":"invalid"`},
 		{"a form's type", with(call("test.echo", `{"word":"hi"}`), "Content-Type", "text/plain"), true, 415, `"code":"media_type"`},
-		{"too large", call("test.echo", `{"word":"`+strings.Repeat("a", 1<<20)+`"}`), true, 413, `"code":"too_large"`},
+		{"too large", call("test.echo", `{"word":"`+strings.Repeat("a", 6<<20)+`"}`), true, 413, `"code":"too_large"`},
 		{"several fields", call("test.wrong", ""), true, 422, `"errors":[{"field":"word","detail":"is rude"},{"field":"number","detail":"is odd"}]`},
 		{"conflict", call("test.changed", ""), true, 409, `"detail":"It has changed."`},
 		{"a fault of ours", call("test.broken", ""), true, 500, `"code":"internal"`},
