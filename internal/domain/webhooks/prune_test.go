@@ -187,8 +187,13 @@ select $1::uuid, uuid_v7(), 1, clock_timestamp() - interval '1 second', 'automat
 	if err != nil || h.Attempts != 100 || h.Failed != 25 || h.SuccessRate != 0.75 || len(h.Hours) != 24 || h.P50MS < 45 || h.P50MS > 55 || h.P95MS < 90 {
 		t.Errorf("health %+v, %v", h, err)
 	}
-	if last := h.Hours[23].At; before.Sub(last) > time.Hour {
-		t.Errorf("the last hour is %s", last)
+	if last := h.Hours[23].At; before.Sub(last) > time.Hour || h.Since != nil {
+		t.Errorf("the last hour is %s, of attempts since %s", last, h.Since)
+	}
+	exec(t, db, `insert into webhook_attempts (endpoint_id, event_id, number, started_at, trigger, outcome, total_us)
+select $1::uuid, uuid_v7(), 1, clock_timestamp(), 'automatic', 'delivered', 1000 from generate_series(1, 20000) i`, id)
+	if h, err := d.HealthOf(t.Context(), id); err != nil || h.Attempts != 20_000 || h.Failed != 0 || h.Since == nil {
+		t.Errorf("of many: %d, %d failed, since %v, %v", h.Attempts, h.Failed, h.Since, err)
 	}
 }
 
