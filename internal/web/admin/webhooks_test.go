@@ -302,6 +302,12 @@ func TestAStalePageChangesNothingAndSaysWhatChanged(t *testing.T) {
 		holds(t, body, "deleted meanwhile", "This endpoint was deleted")
 		lacks(t, body, at+"/pause", at+"/edit")
 	}
+	event := "0197d0f0-5f2c-7c3e-9d50-1c9a7f0a4b11"
+	for _, request := range []*http.Request{webtest.Post(at+"/again", "event", event), webtest.Get(at + "/failed"), webtest.Get(at + "/recover"), webtest.Get(at + "/recover?since=2026-11-01T00:00"),
+		webtest.Post(at+"/failed", "plan", "plan_used"), webtest.Post(at+"/recover", "plan", "plan_used")} {
+		body := p.status(t, request, http.StatusConflict)
+		holds(t, body, "This endpoint was deleted")
+	}
 	holds(t, p.status(t, webtest.Post(at+"/edit", typed...), http.StatusConflict), "deleted meanwhile", `value="Mine"`, "Create endpoint")
 	for _, path := range []string{"/edit", "/delete", "/rotate", "/enable"} {
 		holds(t, p.status(t, webtest.Get(at+path), http.StatusConflict), "deleted meanwhile")

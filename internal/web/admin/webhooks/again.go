@@ -88,10 +88,11 @@ func (s *Section) AskRecover(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Section) showRecover(w http.ResponseWriter, r *http.Request, form *edge.Form, counted bool) error {
-	e, err := s.hooks.Get(r.Context(), webhooks.GetIn{ID: idOf(r)})
+	asked, err := s.ask(r, form)
 	if err != nil {
-		return err
+		return s.refused(w, r, err)
 	}
+	e := asked.Endpoint
 	v := recoverView{Endpoint: e, Form: form}
 	status := http.StatusOK
 	if counted {
