@@ -22,7 +22,7 @@ const maxGlob = 100
 // ParseGlob reads a glob. The error can be shown at the field it was typed in.
 func ParseGlob(text string) (Glob, error) {
 	if len(text) > maxGlob || !globText.MatchString(text) || strings.Contains(text, "***") {
-		return Glob{}, fmt.Errorf("%q is not a pattern of event types such as corpus.note.changed, code.* or corpus.**", text)
+		return Glob{}, fmt.Errorf("%.100q is not a pattern of event types such as corpus.note.changed, code.* or corpus.**", text)
 	}
 	pattern := regexp.QuoteMeta(text)
 	pattern = strings.ReplaceAll(pattern, `\*\*`, `.*`)
