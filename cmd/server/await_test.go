@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -137,6 +138,13 @@ func TestADatabaseThatIsLateIsWaitedFor(t *testing.T) {
 	w.stop()
 	if err := <-w.ended; err != nil {
 		t.Error(err)
+	}
+	address, err := url.Parse(w.link.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret, ok := address.User.Password(); ok && strings.Contains(w.log.String()+w.out.String(), secret) {
+		t.Error("it said the password of its database")
 	}
 }
 

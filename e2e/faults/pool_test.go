@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +30,27 @@ func TestWorkersAtALockLeaveVisitorsTheirReserve(t *testing.T) {
 	}
 	w.more(10)
 	w.finish()
+}
+
+// A session that has written everywhere and does not end holds up no start: one process more comes up beside it, and nobody
+// else stands behind it.
+func TestAStartWaitsForNoWriter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{servers: 1, hooks: 1})
+	w.published("Before")
+	w.settled()
+	var tables []string
+	w.must(w.pool.QueryRow(t.Context(), `select array_agg(format('%I.%I', schemaname, tablename)) from pg_tables where schemaname in ('public', 'river')`).Scan(&tables))
+	if len(tables) < 20 {
+		t.Fatalf("only the tables %v", tables)
+	}
+	f := w.hold(strings.Join(tables, ", "), "row exclusive") // what a write holds until its end
+	w.servers = append(w.servers, start(t, w.link.URL(), "GATEHOUSE_SEAL_KEY="+strings.Repeat("5e", 32), "GATEHOUSE_EGRESS_ALLOW=127.0.0.1"))
+	w.published("Beside it")
+	w.settled()
+	w.compareOutbox()
+	w.compareReceived()
+	f.release()
 }
 
 // More requests stand at a lock than the pool has connections. Nobody waits

@@ -33,25 +33,39 @@ func Migrate(ctx context.Context, url string) (err error) {
 	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("migrate the queue's schema: %w", err)
 	}
-	for _, q := range additions() {
-		if _, err := pool.Exec(ctx, q); err != nil {
+	for _, a := range additions() {
+		var there bool
+		if err := pool.QueryRow(ctx, `select `+a.there).Scan(&there); err != nil {
+			return fmt.Errorf("look at the queue's schema: %w", err)
+		}
+		if there {
+			continue
+		}
+		if _, err := pool.Exec(ctx, a.make); err != nil {
 			return fmt.Errorf("add to the queue's schema: %w", err)
 		}
 	}
 	return nil
 }
 
+// addition is a statement, and the question whether it has been run. "If not exists" would not do: it locks the table before
+// it looks, so that every start would wait for the writers of the moment, and new ones for the start.
+type addition struct{ there, make string }
+
 // additions make the panel's lists quick at a million rows without making
 // writes dearer: (kind, state, id) takes the place of the library's index on
 // kind alone, the GIN on metadata is used by nobody and slow to keep.
-func additions() []string {
-	return []string{
-		`create index if not exists gatehouse_job_kind_state on river.river_job (kind, state, id)`,
-		`create index if not exists gatehouse_job_errors on river.river_job (id) where errors is not null`,
-		`drop index if exists river.river_job_kind`,
-		`drop index if exists river.river_job_metadata_index`,
-		`alter table river.river_job set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000)`,
-		`create or replace function river.gatehouse_job_final() returns trigger
+func additions() []addition {
+	return []addition{
+		{`to_regclass('river.gatehouse_job_kind_state') is not null`, `create index if not exists gatehouse_job_kind_state on river.river_job (kind, state, id)`},
+		{`to_regclass('river.gatehouse_job_errors') is not null`, `create index if not exists gatehouse_job_errors on river.river_job (id) where errors is not null`},
+		{`to_regclass('river.river_job_kind') is null`, `drop index if exists river.river_job_kind`},
+		{`to_regclass('river.river_job_metadata_index') is null`, `drop index if exists river.river_job_metadata_index`},
+		{
+			`coalesce((select reloptions @> '{autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_threshold=1000}' from pg_class where oid = 'river.river_job'::regclass), false)`,
+			`alter table river.river_job set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000)`,
+		},
+		{`false`, `create or replace function river.gatehouse_job_final() returns trigger
 language plpgsql
 set search_path = ''
 as $$
@@ -59,7 +73,7 @@ begin
   perform pg_catalog.pg_notify('gatehouse_job_final', new.id::text);
   return null;
 end
-$$`,
+$$`},
 	}
 }
 
