@@ -78,9 +78,6 @@ func (l *Lab) Close() {
 // N is an amount at the run's scale, never none.
 func (l *Lab) N(full int) int { return max(1, int(float64(full)*l.scale)) }
 
-// Full reports whether amounts are those of the table.
-func (l *Lab) Full() bool { return l.scale == 1 }
-
 // Dir makes a folder that goes away with the lab.
 func (l *Lab) Dir(name string) (string, error) {
 	return os.MkdirTemp(l.dir, name)

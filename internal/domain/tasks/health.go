@@ -110,36 +110,37 @@ func (d *Domain) lookAtBacklog(ctx context.Context) ([]Reason, error) {
 	return out, nil
 }
 
+// lookAtRunning looks at all of them: newest first, the one that is stuck comes last. There are no more than workers.
 func (d *Domain) lookAtRunning(ctx context.Context) ([]Reason, error) {
-	running, err := d.List(ctx, Query{States: []State{"running"}, Limit: 100})
+	var out []Reason
+	usual := map[string]time.Duration{}
+	_, err := d.walk(ctx, Query{States: []State{jobs.Running}}, 0, func(t Task) error {
+		found, err := d.lookAtRun(ctx, t, usual)
+		out = append(out, found...)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look at running tasks: %w", err)
 	}
-	var out []Reason
-	usual := map[string]time.Duration{}
-	for _, t := range running.Tasks {
-		kind, known := d.KindOf(t.Kind)
-		age := d.age(t.StartedAt)
-		if !known {
-			continue
-		}
-		if age <= kind.Policy.Timeout+overrun {
-			slow, err := d.slow(ctx, t, age, usual)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, slow...)
-			continue
-		}
-		r := Reason{Code: "task_stuck", Verdict: Stuck, Title: "A task runs past its time",
-			Evidence: fmt.Sprintf("Task %d (%s) has run for %s; an attempt may take %s.", t.ID, t.Kind, round(age), round(kind.Policy.Timeout)),
-			Next:     "If it stays like this, cancel it; then see the log of the process that runs it.", Link: taskLink(t.ID)}
-		if t.CancelAsked {
-			r.Code, r.Title, r.Next = "cancel_ignored", "A task does not stop", "Restart the process that runs it; the task is then cancelled."
-		}
-		out = append(out, r)
-	}
 	return out, nil
+}
+
+func (d *Domain) lookAtRun(ctx context.Context, t Task, usual map[string]time.Duration) ([]Reason, error) {
+	kind, known := d.KindOf(t.Kind)
+	age := d.age(t.StartedAt)
+	switch {
+	case !known:
+		return nil, nil
+	case age <= kind.Policy.Timeout+overrun:
+		return d.slow(ctx, t, age, usual)
+	}
+	r := Reason{Code: "task_stuck", Verdict: Stuck, Title: "A task runs past its time",
+		Evidence: fmt.Sprintf("Task %d (%s) has run for %s; an attempt may take %s.", t.ID, t.Kind, round(age), round(kind.Policy.Timeout)),
+		Next:     "If it stays like this, cancel it; then see the log of the process that runs it.", Link: taskLink(t.ID)}
+	if t.CancelAsked {
+		r.Code, r.Title, r.Next = "cancel_ignored", "A task does not stop", "Restart the process that runs it; the task is then cancelled."
+	}
+	return []Reason{r}, nil
 }
 
 // slow compares a running task with finished ones of its kind; usual keeps what was found for the next of the same kind.
@@ -151,7 +152,7 @@ func (d *Domain) slow(ctx context.Context, t Task, age time.Duration, usual map[
 	if !asked {
 		p99, of, err := d.Usual(ctx, t.Kind)
 		if err != nil {
-			return nil, fmt.Errorf("look at running tasks: %w", err)
+			return nil, fmt.Errorf("ask how long %s usually takes: %w", t.Kind, err)
 		}
 		if of >= slowOf {
 			took = p99

@@ -146,6 +146,21 @@ func FuzzParseSearch(f *testing.F) {
 	})
 }
 
+// Webhooks alone have 200 workers: behind all that is under way for a moment stands the one that will not move.
+func TestAStuckTaskIsSeenBehindManyThatRun(t *testing.T) {
+	t.Parallel()
+	long := taskstest.Noon.Add(-time.Hour)
+	q := &taskstest.Queue{AllKinds: []jobs.Kind{{Name: "k", Policy: jobs.Policy{Timeout: time.Minute}}}}
+	for id := jobs.ID(250); id > 1; id-- {
+		q.Rows = append(q.Rows, jobs.Job{ID: id, Kind: "k", State: jobs.Running, StartedAt: &taskstest.Noon})
+	}
+	q.Rows = append(q.Rows, jobs.Job{ID: 1, Kind: "k", State: jobs.Running, StartedAt: &long})
+	h, err := taskstest.New(q, &taskstest.Stream{}).Health(t.Context(), tasks.None{})
+	if err != nil || h.Verdict != tasks.Stuck || len(h.Reasons) != 1 || h.Reasons[0].Link != "/admin/tasks/1" {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
 func TestHealthNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) *time.Time { at := taskstest.Noon.Add(-d); return &at }

@@ -17,9 +17,6 @@ type RotateIn struct {
 	Scheme  Scheme `json:"scheme,omitempty" jsonschema:"hmac or ed25519; left out: as it is"`
 }
 
-// Overlaps are the choices of RotateIn.Overlap, shortest first.
-func Overlaps() []string { return []string{"none", "1h", "24h", "7d"} }
-
 func overlapOf(text string) (time.Duration, error) {
 	switch text {
 	case "none":
