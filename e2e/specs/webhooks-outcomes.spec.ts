@@ -42,10 +42,11 @@ test.describe('what becomes of an answer', () => {
     expect((await shop.endpoint()).status).toBe('on')
   })
 
-  // The times are short, so that they pass by themselves.
+  // The times pass by themselves, and are long enough for all that is looked at meanwhile: two notes, whose answers alone may
+  // take two seconds each on a slow machine.
   for (const [what, step, least] of [
-    ['seconds', { retry_after: '4' }, 4 * second],
-    ['an HTTP date', { retry_after_in: '5s' }, 4 * second], // a date has whole seconds
+    ['seconds', { retry_after: '15' }, 15 * second],
+    ['an HTTP date', { retry_after_in: '16s' }, 15 * second], // a date has whole seconds
   ] as const) {
     test(`429 with Retry-After in ${what}: nothing is sent before, and no attempt is spent`, async ({ mockStack, operation, server }) => {
       const shop = await Receiver.create({ mockStack, operation, server }, `asks-for-${what.replaceAll(' ', '-')}`)
