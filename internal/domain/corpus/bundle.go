@@ -21,7 +21,7 @@ const (
 // files from an operation are held to exactly the same rules.
 func bundle(files []importText) (*vault.Vault, error) {
 	if len(files) == 0 || len(files) > bundleFiles {
-		return nil, op.Invalidf("files", "must be 1 to %d", bundleFiles)
+		return nil, op.Invalidf("files", "Send 1 to %d files.", bundleFiles)
 	}
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

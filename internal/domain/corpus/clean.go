@@ -48,13 +48,13 @@ func (in NewNote) clean() (NewNote, error) {
 	switch in.Genre {
 	case Raw, Wiki, Writing:
 	default:
-		first(op.Invalidf("genre", "must be raw, wiki or writing"))
+		first(op.Invalidf("genre", "Choose raw, wiki or writing."))
 	}
 	if in.Genre == Raw && in.Published {
 		first(errRawPrivate)
 	}
 	if in.Genre != Wiki && in.ParentID != "" {
-		first(op.Invalidf("parent_id", "only notes of the wiki stand below others"))
+		first(op.Invalidf("parent_id", "Only notes of the wiki stand below others."))
 	}
 	in.Title = take(cleanTitle(in.Title))
 	in.Body = take(cleanBody(in.Body))
@@ -69,7 +69,7 @@ func (in NewNote) clean() (NewNote, error) {
 func cleanTitle(s string) (string, error) {
 	s, err := cleanLine("title", s, TitleLimit)
 	if err == nil && s == "" {
-		err = op.Invalidf("title", "a note needs a title")
+		err = op.Invalidf("title", "A note needs a title.")
 	}
 	return s, err
 }
@@ -82,7 +82,7 @@ func cleanSlug(s string) (string, error) {
 	}
 	seg := Segment(s)
 	if seg == untitled && !strings.EqualFold(s, untitled) {
-		return "", op.Invalidf("slug", "needs at least one letter or digit")
+		return "", op.Invalidf("slug", "At least one letter or digit is needed.")
 	}
 	return seg, nil
 }
@@ -109,7 +109,7 @@ func cleanBody(s string) (string, error) {
 		return s, err
 	}
 	if len(s) > BodyLimit {
-		return s, op.Invalidf("body", "has %d bytes; at most %d are allowed", len(s), BodyLimit)
+		return s, op.Invalidf("body", "The text has %d bytes. At most %d are taken.", len(s), BodyLimit)
 	}
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), nil
 }
@@ -141,7 +141,7 @@ func cleanTags(in []string, err error) ([]string, error) {
 	}
 	out = distinctTags(out)
 	if len(out) > TagsLimit {
-		return in, op.Invalidf("tags", "a note can have at most %d", TagsLimit)
+		return in, op.Invalidf("tags", "A note can have at most %d tags.", TagsLimit)
 	}
 	return out, nil
 }
@@ -159,7 +159,7 @@ func cleanAliases(in []string) ([]string, error) {
 		}
 	}
 	if len(out) > AliasesLimit {
-		return in, op.Invalidf("aliases", "a note can have at most %d", AliasesLimit)
+		return in, op.Invalidf("aliases", "A note can have at most %d aliases.", AliasesLimit)
 	}
 	return out, nil
 }

@@ -16,7 +16,7 @@ func (d *Domain) Create(ctx context.Context, in NewNote) (Receipt, error) {
 		return Receipt{}, err
 	}
 	if in.ParentID != "" && !pg.ValidUUID(in.ParentID) {
-		return Receipt{}, op.Invalidf("parent_id", "there is no such note")
+		return Receipt{}, op.Invalidf("parent_id", "There is no such note.")
 	}
 	f, err := d.derive(ctx, in.Body)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c Change) clean() (Change, error) {
 	c.Slug = line(c.Slug, cleanSlug)
 	c.Description = line(c.Description, func(s string) (string, error) { return cleanLine("description", s, DescriptionLimit) })
 	if c.ParentID != nil && *c.ParentID != "" && !pg.ValidUUID(*c.ParentID) && err == nil {
-		err = op.Invalidf("parent_id", "there is no such note")
+		err = op.Invalidf("parent_id", "There is no such note.")
 	}
 	if c.Tags != nil {
 		var v []string
@@ -180,7 +180,7 @@ func (d *Domain) replace(ctx context.Context, tx pg.Tx, s store, was, then Note)
 		return Note{}, errRawPrivate
 	}
 	if then.Genre != Wiki && then.ParentID != "" {
-		return Note{}, op.Invalidf("parent_id", "only notes of the wiki stand below others")
+		return Note{}, op.Invalidf("parent_id", "Only notes of the wiki stand below others.")
 	}
 	if then.Body != was.Body {
 		f, err := d.derive(ctx, then.Body)

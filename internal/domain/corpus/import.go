@@ -40,7 +40,7 @@ func (o ImportOptions) clean() (ImportOptions, error) {
 		o.Name = "vault"
 	}
 	if o.Into != "" && !pg.ValidUUID(o.Into) {
-		return o, op.Invalidf("into", "there is no such note")
+		return o, op.Invalidf("into", "There is no such note.")
 	}
 	return o, nil
 }
@@ -65,7 +65,7 @@ func (d *Domain) importAs(ctx context.Context, id string, v *vault.Vault, o Impo
 	}
 	if o.Into != "" {
 		if n, err := d.Get(ctx, o.Into); err != nil || n.Genre != Wiki {
-			return ImportReport{}, op.Invalidf("into", "there is no such note in the wiki")
+			return ImportReport{}, op.Invalidf("into", "There is no such note in the wiki.")
 		}
 	}
 	if err := d.store().beginImport(ctx, id, o.Name, v.Len()); err != nil {
@@ -138,9 +138,9 @@ func (d *Domain) ImportUpload(ctx context.Context, archive io.Reader, o ImportOp
 func refuseVault(err error) error {
 	switch {
 	case errors.Is(err, vault.ErrNotVault):
-		return op.Invalidf("archive", "is no zip archive that can be read")
+		return op.Invalidf("archive", "This is no zip archive that can be read.")
 	case errors.Is(err, vault.ErrTooManyFiles):
-		return op.Invalidf("archive", "holds more than %d files", vault.DefaultLimits().Files)
+		return op.Invalidf("archive", "The archive holds more than %d files.", vault.DefaultLimits().Files)
 	}
 	return op.Wrap(err, op.Invalid, "The archive cannot be read. Nothing was imported.")
 }

@@ -57,7 +57,7 @@ func orders(s Sort) (order, error) {
 	case ByDate:
 		return order{key: "coalesce(n.dated, n.published_at, n.created_at)", dir: "desc", after: "<"}, nil
 	}
-	return order{}, op.Invalidf("sort", "must be updated, title or date")
+	return order{}, op.Invalidf("sort", "Choose updated, title or date.")
 }
 
 type cursor struct {
@@ -80,7 +80,7 @@ func readCursor(s string) (c cursor, err error) {
 		err = json.Unmarshal(b, &c)
 	}
 	if err != nil || !pg.ValidUUID(c.ID) || strings.ContainsRune(c.Text, 0) {
-		return c, op.Invalidf("cursor", "is not one of this list: start again without it")
+		return c, op.Invalidf("cursor", "This is no cursor of this list. Start again without it.")
 	}
 	return c, nil
 }
@@ -99,7 +99,7 @@ func (s store) list(ctx context.Context, f Filter, columns, also string) (NoteLi
 		f.Limit = 50
 	}
 	if f.Limit < 1 || f.Limit > 100 {
-		return NoteList{}, op.Invalidf("limit", "must be 1 to 100")
+		return NoteList{}, op.Invalidf("limit", "Choose 1 to 100.")
 	}
 	where, args, err := s.conditions(ctx, f)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s store) conditions(ctx context.Context, f Filter) (string, []any, error) 
 	case Raw, Wiki, Writing:
 		add(` and n.genre = $%d`, f.Genre)
 	default:
-		return "", nil, op.Invalidf("genre", "must be raw, wiki or writing")
+		return "", nil, op.Invalidf("genre", "Choose raw, wiki or writing.")
 	}
 	if f.Published != nil {
 		add(` and n.published = $%d`, *f.Published)

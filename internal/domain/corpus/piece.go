@@ -30,9 +30,9 @@ func (d *Domain) opGet(ctx context.Context, in getIn) (noteOut, error) {
 	out := noteOut{Note: n, BodyBytes: len(n.Body)}
 	switch {
 	case in.BodyLimit < 0 || (in.BodyLimit > 0 && in.BodyLimit < 100):
-		return noteOut{}, op.Invalidf("body_limit", "at least 100, or nothing for all of it")
+		return noteOut{}, op.Invalidf("body_limit", "At least 100, or nothing for all of it.")
 	case in.BodyFrom < 0 || in.BodyFrom > len(n.Body) || (in.BodyFrom < len(n.Body) && !utf8.RuneStart(n.Body[in.BodyFrom])):
-		return noteOut{}, op.Invalidf("body_from", "is no place in this body, which has %d bytes: use body_next of the answer before", len(n.Body))
+		return noteOut{}, op.Invalidf("body_from", "There is no such place in this body, which has %d bytes. Use body_next of the answer before.", len(n.Body))
 	}
 	if in.BodyLimit == 0 {
 		out.Body = n.Body[in.BodyFrom:]

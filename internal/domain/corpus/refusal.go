@@ -10,7 +10,7 @@ import (
 
 var (
 	errNotFound   = op.Errorf(op.NotFound, "There is no such note.")
-	errRawPrivate = op.Invalidf("published", "a raw note is private: promote it to the wiki first")
+	errRawPrivate = op.Invalidf("published", "A raw note is private. Promote it to the wiki first.")
 	errStale      = op.Errorf(op.Conflict, "The note was changed elsewhere since you read it. Nothing was saved.")
 )
 
@@ -28,13 +28,13 @@ func refusal(err error, slug bool) error {
 		}
 		return op.Conflictf("title", "another note here has this title, or one that makes the same address: choose another title or address")
 	case "notes_depth":
-		return op.Invalidf("parent_id", "a note cannot be more than 32 levels deep")
+		return op.Invalidf("parent_id", "A note cannot be more than 32 levels deep.")
 	case "notes_cycle":
-		return op.Invalidf("parent_id", "a note cannot be below itself")
+		return op.Invalidf("parent_id", "A note cannot be below itself.")
 	case "notes_parent_live":
 		return op.Conflictf("parent_id", "the note above is in the trash")
 	case "notes_parent_id_fkey":
-		return op.Invalidf("parent_id", "there is no such note")
+		return op.Invalidf("parent_id", "There is no such note.")
 	case "notes_raw_private":
 		return errRawPrivate
 	}

@@ -165,7 +165,7 @@ func (d *Domain) RenderPublic(ctx context.Context, n Note, reserved ...string) (
 // missing ones are named. from is the note's id, or empty for a new one.
 func (d *Domain) Preview(ctx context.Context, title, body, from string) (markdown.Page, error) {
 	if len(body) > BodyLimit {
-		return markdown.Page{}, op.Invalidf("body", "has %d bytes; at most %d are allowed", len(body), BodyLimit)
+		return markdown.Page{}, op.Invalidf("body", "The text has %d bytes. At most %d are taken.", len(body), BodyLimit)
 	}
 	n := Note{ID: from, Title: title, Body: plain(body)}
 	l := newLinker(d.store(), false)

@@ -104,7 +104,7 @@ func (d *Domain) ImportFiles(ctx context.Context, id string, outcome Outcome, cu
 	after := int64(-1)
 	if cursor != "" {
 		if after, err = strconv.ParseInt(cursor, 10, 32); err != nil {
-			return nil, "", op.Invalidf("cursor", "is not one of this list: start again without it")
+			return nil, "", op.Invalidf("cursor", "This is no cursor of this list. Start again without it.")
 		}
 	}
 	limit = min(max(limit, 1), 1000)

@@ -51,7 +51,7 @@ func (d *Domain) Search(ctx context.Context, q SearchQuery) (SearchResults, erro
 		q.Limit = searchPage
 	}
 	if q.Limit < 1 || q.Limit > 100 || q.Offset < 0 || q.Offset > searchDepth {
-		return SearchResults{}, op.Invalidf("limit", "must be 1 to 100, and offset 0 to 10000")
+		return SearchResults{}, op.Invalidf("limit", "Choose 1 to 100, and an offset of 0 to 10000.")
 	}
 	ask := search.Query{Text: plain(q.Text), PublishedOnly: q.PublicOnly, Offset: q.Offset, Limit: q.Limit}
 	for round := 0; ; round++ {
@@ -122,7 +122,7 @@ func placeAt(n int) string { return "h" + strconv.FormatInt(int64(n), 36) }
 func readPlace(cursor string) (int, error) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(cursor, "h"), 36, 32)
 	if err != nil || n < 1 || cursor != placeAt(int(n)) {
-		return 0, op.Invalidf("cursor", "is not one of this list: start again without it")
+		return 0, op.Invalidf("cursor", "This is no cursor of this list. Start again without it.")
 	}
 	return int(n), nil
 }

@@ -67,10 +67,10 @@ func checkIDs(ids []string) ([]string, error) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	if len(ids) == 0 {
-		return nil, op.Invalidf("ids", "names no note")
+		return nil, op.Invalidf("ids", "Name at least one note.")
 	}
 	if len(ids) > BulkLimit {
-		return nil, op.Invalidf("ids", "names %d notes; at most %d are changed at once", len(ids), BulkLimit)
+		return nil, op.Invalidf("ids", "%d notes are named. At most %d are changed at once.", len(ids), BulkLimit)
 	}
 	for _, id := range ids {
 		if !pg.ValidUUID(id) {
@@ -112,7 +112,7 @@ func (d *Domain) setPublished(ctx context.Context, ids []string, published bool)
 // is empty. position orders it among its new siblings; nil keeps its own.
 func (d *Domain) Move(ctx context.Context, id, parentID string, position *int, expectVersion int64) (Note, error) {
 	if parentID != "" && !pg.ValidUUID(parentID) {
-		return Note{}, op.Invalidf("parent_id", "there is no such note")
+		return Note{}, op.Invalidf("parent_id", "There is no such note.")
 	}
 	var n Note
 	_, err := d.write(ctx, false, func(tx pg.Tx, s store) error {
@@ -123,7 +123,7 @@ func (d *Domain) Move(ctx context.Context, id, parentID string, position *int, e
 		case expectVersion != 0 && expectVersion != was.Version:
 			return errStale
 		case was.Genre != Wiki:
-			return op.Invalidf("id", "only notes of the wiki have a place in the tree")
+			return op.Invalidf("id", "Only notes of the wiki have a place in the tree.")
 		}
 		then := was
 		then.ParentID = parentID
@@ -137,7 +137,7 @@ func (d *Domain) Move(ctx context.Context, id, parentID string, position *int, e
 // Promote takes a raw note into the wiki, private as it is.
 func (d *Domain) Promote(ctx context.Context, id, parentID string, expectVersion int64) (Receipt, error) {
 	if parentID != "" && !pg.ValidUUID(parentID) {
-		return Receipt{}, op.Invalidf("parent_id", "there is no such note")
+		return Receipt{}, op.Invalidf("parent_id", "There is no such note.")
 	}
 	var n Note
 	txid, err := d.write(ctx, false, func(tx pg.Tx, s store) error {
@@ -148,7 +148,7 @@ func (d *Domain) Promote(ctx context.Context, id, parentID string, expectVersion
 		case expectVersion != 0 && expectVersion != was.Version:
 			return errStale
 		case was.Genre != Raw:
-			return op.Invalidf("id", "only raw notes are promoted; this one is a note of the %s already", was.Genre)
+			return op.Invalidf("id", "Only raw notes are promoted. This one is a note of the %s already.", was.Genre)
 		}
 		then := was
 		then.Genre, then.ParentID, then.Segment = Wiki, parentID, Segment(was.Title)

@@ -141,7 +141,7 @@ type TokensOut struct {
 func (d *Domain) Tokens(ctx context.Context, in TokensIn) (TokensOut, error) {
 	in.Limit = cmp.Or(in.Limit, 50)
 	if in.Limit < 1 || in.Limit > 100 {
-		return TokensOut{}, op.Invalidf("limit", "must be 1 to 100")
+		return TokensOut{}, op.Invalidf("limit", "Choose 1 to 100.")
 	}
 	list, err := d.store().tokens(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *Domain) Tokens(ctx context.Context, in TokensIn) (TokensOut, error) {
 		// After the token that the page before ended with: it may have moved down meanwhile, never away within 90 days.
 		last := slices.IndexFunc(list, func(t Token) bool { return t.ID == in.Cursor })
 		if last < 0 {
-			return TokensOut{}, op.Invalidf("cursor", "is not one of this list: start again without it")
+			return TokensOut{}, op.Invalidf("cursor", "This is no cursor of this list. Start again without it.")
 		}
 		list = list[last+1:]
 	}

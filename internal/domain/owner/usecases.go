@@ -83,7 +83,7 @@ func (d *Domain) CheckLink(ctx context.Context, token string) error {
 	return nil
 }
 
-var errLink = op.Errorf(op.NotFound, "This link has been used or is older than a day. Ask for a new one with: gatehouse setup-link --reset")
+var errLink = op.Errorf(op.NotFound, "This link has been used or is older than a day. On the server, gatehouse setup-link --reset prints a new one.")
 
 // SetUp uses the link up, sets address and password, ends every other session
 // and signs this browser in.

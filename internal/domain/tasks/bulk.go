@@ -66,15 +66,15 @@ func cancelled() []State { return []State{jobs.Pending, jobs.Retryable, jobs.Run
 
 func (m MatchIn) check(allowed []State) error {
 	if len(m.States) == 0 {
-		return op.Invalidf("states", "say which states to act on")
+		return op.Invalidf("states", "Say which states to act on.")
 	}
 	for _, s := range m.States {
 		if !slices.Contains(allowed, s) {
-			return op.Invalidf("states", "a task that is %s cannot be acted on like this", s)
+			return op.Invalidf("states", "A task that is %s cannot be acted on like this.", s)
 		}
 	}
 	if len(m.IDs) > frozenIDs {
-		return op.Invalidf("ids", "at most %d tasks can be named; leave it out for all that match", frozenIDs)
+		return op.Invalidf("ids", "At most %d tasks can be named. Leave it out for all that match.", frozenIDs)
 	}
 	return nil
 }

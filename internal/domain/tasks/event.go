@@ -47,15 +47,15 @@ func (q EventQuery) filter() (events.Filter, error) {
 	f := events.Filter{State: q.State, Subject: q.Subject, Cursor: q.Cursor, AfterSeq: q.AfterSeq, Limit: q.Limit}
 	switch {
 	case q.State != "" && !slices.Contains(EventStates(), q.State):
-		return f, op.Invalidf("state", "%q is not a state of an event; allowed are waiting, delivered, poisoned", string(q.State))
+		return f, op.Invalidf("state", "%q is not a state of an event. Choose waiting, delivered or poisoned.", string(q.State))
 	case q.Limit < 0 || q.Limit > 100:
-		return f, op.Invalidf("limit", "must be from 1 to 100")
+		return f, op.Invalidf("limit", "Choose 1 to 100.")
 	case len(q.Subject) > 2000 || strings.ContainsRune(q.Subject, 0):
-		return f, op.Invalidf("subject", "must be at most 2000 bytes of text")
+		return f, op.Invalidf("subject", "At most 2000 bytes of text are taken.")
 	}
 	if q.Type != "" {
 		if _, err := events.ParseGlob(q.Type); err != nil {
-			return f, op.Invalidf("type", "is segments of a-z, 0-9 and _ joined by dots; * stands for one segment, ** for any number")
+			return f, op.Invalidf("type", "A type is segments of a-z, 0-9 and _ joined by dots. * stands for one segment, ** for any number.")
 		}
 		f.Types = []string{q.Type}
 	}

@@ -20,7 +20,7 @@ type Reference struct {
 
 func (r Reference) check() error {
 	if r.ID <= 0 {
-		return op.Invalidf("id", "must be the number of a task")
+		return op.Invalidf("id", "Give the number of a task.")
 	}
 	return checkState("expected_state", r.State)
 }
@@ -87,17 +87,17 @@ func (q Query) filter() (jobs.Filter, error) {
 		}
 	}
 	if q.Limit < 0 || q.Limit > 100 {
-		return jobs.Filter{}, op.Invalidf("limit", "must be from 1 to 100")
+		return jobs.Filter{}, op.Invalidf("limit", "Choose 1 to 100.")
 	}
 	if len(q.Error) > 200 || !storable(q.Error) {
-		return jobs.Filter{}, op.Invalidf("error", "must be at most 200 bytes of text")
+		return jobs.Filter{}, op.Invalidf("error", "At most 200 bytes of text are taken.")
 	}
 	if len(q.Kind) > 200 || !storable(q.Kind) {
-		return jobs.Filter{}, op.Invalidf("kind", "must be the name of a kind")
+		return jobs.Filter{}, op.Invalidf("kind", "Give the name of a kind.")
 	}
 	for name, value := range q.Args {
 		if !storable(name) || !storable(value) || len(name)+len(value) > 500 {
-			return jobs.Filter{}, op.Invalidf("args", "must be names and values of at most 500 bytes of text")
+			return jobs.Filter{}, op.Invalidf("args", "Names and values of at most 500 bytes of text are taken.")
 		}
 	}
 	return jobs.Filter{States: q.States, Kind: q.Kind, ID: q.ID, Args: q.Args, Error: q.Error, Cursor: q.Cursor, Limit: q.Limit, AfterID: q.After}, nil
@@ -117,7 +117,7 @@ func ParseSearch(text string) (Query, error) {
 		case found && name == "id":
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || n <= 0 {
-				return q, op.Invalidf("q", "id: takes the number of a task, not %q", value)
+				return q, op.Invalidf("q", "The word id: takes the number of a task, not %q.", value)
 			}
 			q.ID = jobs.ID(n)
 		case found && name == "kind":

@@ -35,7 +35,7 @@ func (o OverviewOut) Total(s State) Count {
 func (d *Domain) Overview(ctx context.Context, in OverviewIn) (OverviewOut, error) {
 	kinds, err := d.Jobs.Overview(ctx, in.Kind)
 	if errors.Is(err, jobs.ErrNotFound) || errors.Is(err, jobs.ErrUnknownKind) {
-		return OverviewOut{}, op.Invalidf("kind", "%q is not a kind of task", in.Kind)
+		return OverviewOut{}, op.Invalidf("kind", "%q is not a kind of task.", in.Kind)
 	}
 	if err != nil {
 		return OverviewOut{}, err
@@ -99,10 +99,10 @@ type opGetOut struct {
 // opGet reads one task with its newest attempts, or those before a number.
 func (d *Domain) opGet(ctx context.Context, in opGetIn) (opGetOut, error) {
 	if in.Limit < 0 || in.Limit > 1000 {
-		return opGetOut{}, op.Invalidf("attempts_limit", "must be from 1 to 1000")
+		return opGetOut{}, op.Invalidf("attempts_limit", "Choose 1 to 1000.")
 	}
 	if in.Before < 0 {
-		return opGetOut{}, op.Invalidf("attempts_before", "must be the number of an attempt")
+		return opGetOut{}, op.Invalidf("attempts_before", "Give the number of an attempt.")
 	}
 	t, err := d.Get(ctx, in.GetIn)
 	out := opGetOut{Task: t}

@@ -34,7 +34,7 @@ type Enabled struct {
 func (d *Domain) Enable(ctx context.Context, in EnableIn) (Enabled, error) {
 	var out Enabled
 	if in.Parked != "" && in.Parked != ParkedDeliver && in.Parked != ParkedDrop {
-		return out, op.Invalidf("parked", "must be deliver or drop")
+		return out, op.Invalidf("parked", "Choose deliver or drop.")
 	}
 	err := pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
 		r, err := d.live(ctx, tx, Ref{ID: in.ID, Version: in.Version}, "for update of e")
@@ -151,7 +151,7 @@ func (d *Domain) planEnable(ctx context.Context, in EnableIn) (op.Preview, Enabl
 		case in.Parked == ParkedDrop:
 			p.Summary = fmt.Sprintf("Switch the endpoint %s on, and drop the %s deliveries that are parked. They stay in the log; what is parked from now on is delivered.", r.name(), n)
 		default:
-			return op.Invalidf("parked", "must be deliver or drop")
+			return op.Invalidf("parked", "Choose deliver or drop.")
 		}
 		return nil
 	})

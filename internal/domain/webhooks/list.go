@@ -27,7 +27,7 @@ func (d *Domain) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Endpoints: []Endpoint{}}
 	in.Limit = cmp.Or(in.Limit, 50)
 	if in.Limit < 1 || in.Limit > 100 {
-		return out, op.Invalidf("limit", "must be 1 to 100")
+		return out, op.Invalidf("limit", "Choose 1 to 100.")
 	}
 	where, args := `where (e.deleted_at is not null) = $1`, []any{in.Deleted, in.Limit + 1}
 	if in.Cursor != "" {
@@ -36,7 +36,7 @@ func (d *Domain) List(ctx context.Context, in ListIn) (ListOut, error) {
 			return out, err
 		}
 		if !known {
-			return out, op.Invalidf("cursor", "is not one of this list: start again without it")
+			return out, op.Invalidf("cursor", "This is no cursor of this list. Start again without it.")
 		}
 		where += ` and (e.created_at, e.id) > (select c.created_at, c.id from public.webhook_endpoints c where c.id = $3::uuid)`
 		args = append(args, in.Cursor)

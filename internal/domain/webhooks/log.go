@@ -73,7 +73,7 @@ func readLogCursor(text string) (c logCursor, err error) {
 		err = json.Unmarshal(raw, &c)
 	}
 	if err != nil || !pg.ValidUUID(c.Event) || !pg.ValidUUID(c.Endpoint) {
-		return c, op.Invalidf("cursor", "is not one of this list: start again without it")
+		return c, op.Invalidf("cursor", "This is no cursor of this list. Start again without it.")
 	}
 	return c, nil
 }
@@ -84,18 +84,18 @@ func (in *DeliveriesIn) check() error {
 		in.Limit = 50
 	}
 	if in.Limit < 1 || in.Limit > 100 {
-		errs = append(errs, op.Invalidf("limit", "must be 1 to 100"))
+		errs = append(errs, op.Invalidf("limit", "Choose 1 to 100."))
 	}
 	if in.EndpointID != "" && !pg.ValidUUID(in.EndpointID) {
 		errs = append(errs, errNoEndpoint)
 	}
 	// PostgreSQL stores no text with either, so no event can have such a type.
 	if strings.ContainsRune(in.Type, 0) || !utf8.ValidString(in.Type) {
-		errs = append(errs, op.Invalidf("type", "is not a pattern of event types"))
+		errs = append(errs, op.Invalidf("type", "This is no pattern of event types."))
 	}
 	for _, s := range in.States {
 		if !slices.Contains(DeliveryStates(), DeliveryState(s)) {
-			errs = append(errs, op.Invalidf("states", "%q is not a state of a delivery", s))
+			errs = append(errs, op.Invalidf("states", "%q is not a state of a delivery.", s))
 		}
 	}
 	return errors.Join(errs...)

@@ -71,7 +71,7 @@ func (d *Domain) Recover(ctx context.Context, in RecoverIn) (RecoverOut, error) 
 func (in RecoverIn) check(oldest *time.Time) error {
 	var errs []error
 	if in.Which != Undelivered && in.Which != All {
-		errs = append(errs, op.Invalidf("which", "must be undelivered or all"))
+		errs = append(errs, op.Invalidf("which", "Choose undelivered or all."))
 	}
 	if in.Since.IsZero() {
 		errs = append(errs, op.Invalidf("since", "Say since when."))

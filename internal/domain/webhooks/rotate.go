@@ -28,7 +28,7 @@ func overlapOf(text string) (time.Duration, error) {
 	case "7d":
 		return 7 * 24 * time.Hour, nil
 	}
-	return 0, op.Invalidf("overlap", "must be none, 1h, 24h or 7d")
+	return 0, op.Invalidf("overlap", "Choose none, 1h, 24h or 7d.")
 }
 
 // RotateSecret gives an endpoint a new key. During the overlap requests bear both signatures, so that the receiver can be

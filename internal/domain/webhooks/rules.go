@@ -137,5 +137,5 @@ func checkScheme(s Scheme) (Scheme, error) {
 	case HMAC, Ed25519:
 		return s, nil
 	}
-	return s, op.Invalidf("scheme", "must be hmac or ed25519")
+	return s, op.Invalidf("scheme", "Choose hmac or ed25519.")
 }

@@ -108,7 +108,7 @@ func textOf(kind Kind, err error) string {
 		var dns *net.DNSError
 		errors.As(err, &dns)
 		if dns.IsNotFound {
-			return "the name has no address"
+			return "there is no host of this name"
 		}
 		return "the name could not be looked up"
 	case KindTimeout:

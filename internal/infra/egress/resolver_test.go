@@ -107,5 +107,8 @@ func (n *names) reply(raw []byte) ([]byte, error) {
 			}
 		}
 	}
+	if name == "flaky.test" { // its servers are there, but do not answer
+		message.RCode = dnsmessage.RCodeServerFailure
+	}
 	return message.Pack()
 }

@@ -2,7 +2,9 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -56,8 +58,12 @@ func (c *Client) Check(ctx context.Context, rawURL string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil || len(answers) == 0 {
-		return refuse("the name %s has no address", host)
+	var dns *net.DNSError
+	if err != nil && (!errors.As(err, &dns) || !dns.IsNotFound) {
+		return refuse("the name %s cannot be looked up just now; try again in a moment", host)
+	}
+	if len(answers) == 0 {
+		return refuse("there is no host of the name %s; look for a slip in it", host)
 	}
 	for _, ip := range answers {
 		// The resolver gives IPv4 answers in mapped form; the dialer unmaps them, so it is no spelling trick here.

@@ -63,7 +63,7 @@ func check(t tool, arguments json.RawMessage) (map[string]json.RawMessage, error
 	}
 	var limit float64
 	if json.Unmarshal(fields["limit"], &limit) == nil && limit > maxLimit {
-		return nil, op.Invalidf("limit", "at most %d; page on with the cursor", maxLimit)
+		return nil, op.Invalidf("limit", "At most %d. Page on with the cursor.", maxLimit)
 	}
 	return fields, nil
 }

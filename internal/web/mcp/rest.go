@@ -283,7 +283,7 @@ func (s *Server) readMore() op.Op {
 }
 
 func (s *Server) readPlace(cursor string) (p place, t tool, err error) {
-	bad := op.Invalidf("cursor", "is not one that an answer gave under rest; call the tool itself again")
+	bad := op.Invalidf("cursor", "This is no cursor that an answer gave under rest. Call the tool itself again.")
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || json.Unmarshal(raw, &p) != nil || p.From < 0 {
 		return p, t, bad

@@ -72,7 +72,7 @@ func (s *Section) confirmed(w http.ResponseWriter, r *http.Request, plan, back s
 func (s *Section) doomed(ctx context.Context, ids []string) (deleteView, error) {
 	var v deleteView
 	if len(ids) > corpus.BulkLimit {
-		return v, op.Invalidf("ids", "%s notes were named; at most %s go at once", ui.Count(len(ids)), ui.Count(corpus.BulkLimit))
+		return v, op.Invalidf("ids", "%s notes were named. At most %s go at once.", ui.Count(len(ids)), ui.Count(corpus.BulkLimit))
 	}
 	named := map[string]bool{}
 	var roots []string
