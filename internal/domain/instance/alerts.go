@@ -3,7 +3,6 @@ package instance
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain"
 )
@@ -19,14 +18,14 @@ func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
 		return nil, err
 	}
 	if h != nil {
-		out = append(out, h.alert())
+		out = append(out, h.alert(ctx))
 	}
 	b, err := d.Backups(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if b.Overdue {
-		out = append(out, b.alert())
+		out = append(out, b.alert(ctx))
 	}
 	// A disk that cannot be asked is no reason to show nothing at all.
 	spaces, err := d.Spaces()
@@ -42,14 +41,14 @@ func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
 	return out, nil
 }
 
-func (h *Hold) alert() domain.Alert {
+func (h *Hold) alert(ctx context.Context) domain.Alert {
 	return domain.Alert{Code: "hold", Title: "Nothing is sent: sends are on hold", Stuck: true, Link: Page,
-		Evidence: h.Reason + " Sends are kept back since " + moment(h.SetAt) + ". " + h.Waiting.String(),
+		Evidence: h.Reason + " Sends are kept back since " + domain.Moment(ctx, h.SetAt) + ". " + h.Waiting.sentence(ctx),
 		Next:     "See what waits, and choose whether it is sent or dropped."}
 }
 
-// String says what waits in a sentence.
-func (w Waiting) String() string {
+// sentence says what waits.
+func (w Waiting) sentence(ctx context.Context) string {
 	n := w.Brought + w.Since
 	switch {
 	case n == 0:
@@ -57,19 +56,17 @@ func (w Waiting) String() string {
 	case w.Oldest == nil:
 		return fmt.Sprintf("%d deliveries wait.", n)
 	case n == 1:
-		return "1 delivery waits, since " + moment(*w.Oldest) + "."
+		return "1 delivery waits, since " + domain.Moment(ctx, *w.Oldest) + "."
 	}
-	return fmt.Sprintf("%d deliveries wait, the oldest since %s.", n, moment(*w.Oldest))
+	return fmt.Sprintf("%d deliveries wait, the oldest since %s.", n, domain.Moment(ctx, *w.Oldest))
 }
 
-func (b Backups) alert() domain.Alert {
+func (b Backups) alert(ctx context.Context) domain.Alert {
 	a := domain.Alert{Code: "backup_overdue", Title: "There is no recent backup", Link: Page,
 		Next: "On the server, run gatehouse backup with a directory that does not exist yet; better, let a timer do it. If the database is backed up otherwise, say so."}
-	a.Evidence = "This site is in use since " + moment(b.since) + ", and no backup was made."
+	a.Evidence = "This site has been in use since " + domain.Moment(ctx, b.since) + ", and no backup was made."
 	if b.Last != nil {
-		a.Evidence = "The last backup is of " + moment(*b.Last) + "."
+		a.Evidence = "The last backup is of " + domain.Moment(ctx, *b.Last) + "."
 	}
 	return a
 }
-
-func moment(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }

@@ -136,7 +136,7 @@ order by e.created_at limit 20`, DisableAfter/2)
 		a := domain.Alert{Link: "/admin/webhooks/" + r.ID}
 		if r.Enabled {
 			a.Code, a.Title = "webhook_failing", "A webhook endpoint keeps failing"
-			a.Evidence = fmt.Sprintf("%s has not answered well since %s. It is switched off after five days.", r.name(), r.FailingSince.UTC().Format("2 January 15:04 UTC"))
+			a.Evidence = fmt.Sprintf("%s has not answered well since %s. It is switched off after five days.", r.name(), domain.Moment(ctx, *r.FailingSince))
 			a.Next = "Look at its last attempts. What waits is sent when it answers again."
 		} else {
 			_, reason := statusOf(r.Enabled, r.Reason, r.FailingSince)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/jobs"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
@@ -62,13 +63,13 @@ func (d *Domain) Recover(ctx context.Context, in RecoverIn) (RecoverOut, error) 
 	if out.OldestEvent, err = oldestEvent(ctx, d.DB); err != nil {
 		return out, err
 	}
-	if err := in.check(out.OldestEvent); err != nil {
+	if err := in.check(ctx, out.OldestEvent); err != nil {
 		return out, err
 	}
 	return d.startRecovery(ctx, in, out)
 }
 
-func (in RecoverIn) check(oldest *time.Time) error {
+func (in RecoverIn) check(ctx context.Context, oldest *time.Time) error {
 	var errs []error
 	if in.Which != Undelivered && in.Which != All {
 		errs = append(errs, op.Invalidf("which", "Choose undelivered or all."))
@@ -76,7 +77,8 @@ func (in RecoverIn) check(oldest *time.Time) error {
 	if in.Since.IsZero() {
 		errs = append(errs, op.Invalidf("since", "Say since when."))
 	} else if oldest != nil && in.Since.Before(*oldest) {
-		errs = append(errs, op.Invalidf("since", "The oldest event that is kept is of %s. Choose that time or a later one.", oldest.UTC().Format("2006-01-02 15:04:05 UTC")))
+		whole := oldest.Add(time.Minute - 1).Truncate(time.Minute) // a time is chosen by the minute
+		errs = append(errs, op.Invalidf("since", "The oldest event that is kept is of %s. Choose that time or a later one.", domain.Moment(ctx, whole)))
 	}
 	if !in.Until.After(in.Since) {
 		errs = append(errs, op.Invalidf("until", "The end has to come after the beginning."))

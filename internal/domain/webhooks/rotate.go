@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 )
@@ -53,7 +54,7 @@ func (d *Domain) RotateSecret(ctx context.Context, in RotateIn) (Created, error)
 		if err != nil {
 			return explainKey(err)
 		}
-		key, err := d.rotate(&secrets, r, in, overlap)
+		key, err := d.rotate(ctx, &secrets, r, in, overlap)
 		if err != nil {
 			return err
 		}
@@ -74,10 +75,10 @@ func (d *Domain) RotateSecret(ctx context.Context, in RotateIn) (Created, error)
 }
 
 // rotate puts a new key in front and gives the one before it an end.
-func (d *Domain) rotate(s *Secrets, r row, in RotateIn, overlap time.Duration) (SealedKey, error) {
+func (d *Domain) rotate(ctx context.Context, s *Secrets, r row, in RotateIn, overlap time.Duration) (SealedKey, error) {
 	for _, k := range s.Keys {
 		if k.Until != nil && k.Live(r.now) && !in.Force {
-			return SealedKey{}, op.Errorf(op.Conflict, "The key before still signs until %s. Wait until then, or rotate all the same: the old key then stops at once.", k.Until.UTC().Format("2 January 15:04 UTC"))
+			return SealedKey{}, op.Errorf(op.Conflict, "The key before still signs until %s. Wait until then, or rotate all the same: the old key then stops at once.", domain.Moment(ctx, *k.Until))
 		}
 	}
 	scheme := in.Scheme

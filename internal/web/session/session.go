@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/gatehouse-hq/gatehouse/internal/domain"
 	"github.com/gatehouse-hq/gatehouse/internal/domain/owner"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
@@ -118,5 +119,6 @@ func (g *Gate) identify(r *http.Request) (context.Context, error) {
 	}
 	ctx := context.WithValue(r.Context(), ownerKey{}, o)
 	ctx = pg.WithCause(ctx, pg.Cause{Request: edge.RequestID(ctx), Actor: "owner"})
+	ctx = domain.WithZone(ctx, o.Location())
 	return ui.WithKeys(ui.WithZone(ctx, o.Location()), o.SingleKeys), nil
 }
