@@ -63,6 +63,24 @@ func (h *house) bring(dir string, o corpus.ImportOptions) (corpus.ImportReport, 
 	return report, lines
 }
 
+// looksAt says which files of an import need a look.
+func (h *house) looksAt(id string, paths ...string) {
+	h.t.Helper()
+	files, _, err := h.notes.ImportFiles(h.t.Context(), id, corpus.NeedsLook, "", 1000)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	n, err := h.notes.ImportToLookAt(h.t.Context(), id)
+	if err != nil || n != len(files) {
+		h.t.Errorf("%d files need a look, counted %d: %v", len(files), n, err)
+	}
+	var have []string
+	for _, f := range files {
+		have = append(have, f.Path)
+	}
+	same(h.t, "files that need a look", have, paths)
+}
+
 // paths are the addresses of all live notes, the public ones marked by a star.
 func (h *house) paths() []string {
 	h.t.Helper()
@@ -102,6 +120,7 @@ func TestImportOfAFolder(t *testing.T) {
 		".obsidian/app.json":  "{}",
 	})
 	report, lines := h.bring(dir, corpus.ImportOptions{Name: "home"})
+	h.looksAt(report.ID, "Twin-a.md", "broken.md", "program.exe")
 	same(t, "addresses", h.paths(), []string{
 		"wiki://" + brokenPath(h), "wiki://garden*", "wiki://garden/deep", "wiki://garden/deep/well",
 		"wiki://garden/pump*", "wiki://garden/secret", "wiki://home*", "wiki://tools", "wiki://tools/hammer*", "wiki://twin-a", "wiki://twin-a-2", "writing://spring*",

@@ -24,6 +24,13 @@ const (
 	Refused   Outcome = "refused"   // content that cannot be taken
 )
 
+// NeedsLook is no outcome but a choice of files, whatever their outcome: what was refused, what was kept as it is here, and
+// what was taken with a remark.
+const NeedsLook Outcome = "look"
+
+// worthLook is that choice in SQL.
+const worthLook = `(outcome in ('refused', 'kept') or outcome <> 'skipped' and reason <> '')`
+
 // Outcomes lists them in the order of a report's last line.
 func Outcomes() []Outcome { return []Outcome{Imported, Unchanged, Kept, Skipped, Refused} }
 
@@ -95,6 +102,17 @@ func (s store) report(ctx context.Context, id string) (ImportReport, error) {
 	return r, nil
 }
 
+// ImportToLookAt is how many files of an import NeedsLook chooses.
+func (d *Domain) ImportToLookAt(ctx context.Context, id string) (n int, err error) {
+	if !pg.ValidUUID(id) {
+		return 0, errNoImport
+	}
+	if err = d.db.QueryRow(ctx, `select count(*) from public.import_files where import_id = $1 and `+worthLook, id).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the remarks of an import: %w", err)
+	}
+	return n, nil
+}
+
 // ImportFiles pages through the report of an import, in the order of the
 // vault; an empty outcome means all.
 func (d *Domain) ImportFiles(ctx context.Context, id string, outcome Outcome, cursor string, limit int) (files []ImportFile, next string, err error) {
@@ -109,7 +127,7 @@ func (d *Domain) ImportFiles(ctx context.Context, id string, outcome Outcome, cu
 	}
 	limit = min(max(limit, 1), 1000)
 	rows, err := d.db.Query(ctx, `select n, path, outcome, reason, line, coalesce(note_id::text, '') from public.import_files
-		where import_id = $1 and n > $2 and ($3 = '' or outcome = $3) order by n limit $4`, id, after, outcome, limit+1)
+		where import_id = $1 and n > $2 and ($3 = '' or outcome = $3 or $3 = 'look' and `+worthLook+`) order by n limit $4`, id, after, outcome, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("read the report of an import: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -89,6 +90,7 @@ func vaultName(file string) string {
 type reportView struct {
 	flash   *ui.Flash
 	report  corpus.ImportReport
+	look    int            // files that need a look
 	outcome corpus.Outcome // "" for all
 	files   []corpus.ImportFile
 	next    string
@@ -100,16 +102,26 @@ func (s *Section) report(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := reportView{report: report, flash: edge.TakeFlash(w, r)}
-	for _, o := range outcomes() {
-		if r.URL.Query().Get("outcome") == string(o) {
-			v.outcome = o
-		}
+	if v.look, err = s.corpus.ImportToLookAt(r.Context(), report.ID); err != nil {
+		return err
 	}
+	v.outcome = v.asked(r.URL.Query().Get("outcome"))
 	v.files, v.next, err = s.corpus.ImportFiles(r.Context(), report.ID, v.outcome, r.URL.Query().Get("after"), reportPage)
 	if err != nil {
 		return err
 	}
 	return edge.Render(w, r, http.StatusOK, importReport(v))
+}
+
+// asked is the choice in the address. Without one the report opens on what needs a look, once there is nothing to wait for.
+func (v reportView) asked(text string) corpus.Outcome {
+	if text == "" && v.look > 0 && v.report.State != "running" {
+		return corpus.NeedsLook
+	}
+	if o := corpus.Outcome(text); o == corpus.NeedsLook || slices.Contains(outcomes(), o) {
+		return o
+	}
+	return ""
 }
 
 // outcomes lists how a file can end, in the order that the report counts them.
@@ -118,11 +130,10 @@ func outcomes() []corpus.Outcome {
 }
 
 func (v reportView) address(outcome corpus.Outcome) string {
-	to := address + "/import/" + v.report.ID
-	if outcome != "" {
-		to += "?outcome=" + string(outcome)
+	if outcome == "" {
+		outcome = "all"
 	}
-	return to
+	return address + "/import/" + v.report.ID + "?outcome=" + string(outcome)
 }
 
 func (v reportView) tabs() []ui.Tab {
@@ -133,7 +144,11 @@ func (v reportView) tabs() []ui.Tab {
 		all += n
 		tabs = append(tabs, ui.Tab{Label: outcomeName(o), Href: v.address(o), Count: ui.Count(n), Current: o == v.outcome})
 	}
-	return append([]ui.Tab{{Label: "All", Href: v.address(""), Count: ui.Count(all), Current: v.outcome == ""}}, tabs...)
+	first := []ui.Tab{{Label: "All", Href: v.address(""), Count: ui.Count(all), Current: v.outcome == ""}}
+	if v.look > 0 {
+		first = append([]ui.Tab{{Label: "Needs a look", Href: v.address(corpus.NeedsLook), Count: ui.Count(v.look), Current: v.outcome == corpus.NeedsLook}}, first...)
+	}
+	return append(first, tabs...)
 }
 
 func outcomeName(o corpus.Outcome) string {
@@ -144,9 +159,5 @@ func (v reportView) pager() ui.Pager {
 	if v.next == "" {
 		return ui.Pager{}
 	}
-	join := "?"
-	if v.outcome != "" {
-		join = "&"
-	}
-	return ui.Pager{Older: v.address(v.outcome) + join + "after=" + url.QueryEscape(v.next), Shown: ui.Count(len(v.files)) + " files", Plain: true}
+	return ui.Pager{Older: v.address(v.outcome) + "&after=" + url.QueryEscape(v.next), Shown: ui.Count(len(v.files)) + " files", Plain: true}
 }

@@ -40,6 +40,7 @@ type Corpus interface {
 	ImportUpload(ctx context.Context, archive io.Reader, o corpus.ImportOptions) (string, error)
 	Imports(ctx context.Context) ([]corpus.ImportReport, error)
 	ImportStatus(ctx context.Context, id string) (corpus.ImportReport, error)
+	ImportToLookAt(ctx context.Context, id string) (int, error)
 	ImportFiles(ctx context.Context, id string, outcome corpus.Outcome, cursor string, limit int) (files []corpus.ImportFile, next string, err error)
 }
 
