@@ -7,6 +7,8 @@ const options: axe.RunOptions = { rules: { 'target-size': { enabled: true } }, r
 // violations lists what axe finds on the page, each with the rule, the element and how to mend it. No page of ours has
 // frames, so axe is put into the page itself and once a page: collecting from frames takes a blank page and six times as long.
 export async function violations(page: Page): Promise<string[]> {
+  // What has been scrolled halfway under a bar that stays is no smaller for it.
+  await page.evaluate(() => scrollTo(0, 0))
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   const found = await page.evaluate(async (how) => (await (window as unknown as { axe: typeof axe }).axe.run(document, how)).violations, options)
   return found.flatMap((violation) =>

@@ -9,6 +9,7 @@ const widths = { wide: 1280, narrow: 320 }
 // that scrolls sideways; a screenshot of each is kept under e2e/artifacts/screenshots/<name>-….png.
 export async function inspect(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()
+  await page.evaluate(() => scrollTo(0, 0))
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     for (const [label, width] of Object.entries(widths)) {

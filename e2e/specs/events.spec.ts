@@ -8,7 +8,6 @@ test.describe.serial('events', () => {
     await page.goto('/admin/events?type=corpus.**')
     await expect(page.locator('tbody tr')).toHaveCount(1)
     await expect(page.locator('tbody tr')).toContainText('wiki://quince')
-    await inspect(page, 'events')
     await page.getByRole('link', { name: 'corpus.note.changed' }).click()
     const fanout = page.locator('section', { hasText: 'What it set in motion' }).locator('tbody')
     await expect(fanout).toContainText('corpus.index')
@@ -17,7 +16,6 @@ test.describe.serial('events', () => {
       await expect(fanout).toContainText('completed', { timeout: 500 })
     }).toPass({ timeout: 15_000 })
     await expect(page.getByText('by owner')).toBeVisible()
-    await inspect(page, 'event')
   })
 
   test('a filter that cannot be read is kept and explained, one that finds nothing says so', async ({ ownerPage: page }) => {

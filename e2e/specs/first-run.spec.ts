@@ -10,7 +10,7 @@ test.describe.serial('a fresh installation', () => {
   test('sends nobody to the panel without a session', async ({ page }) => {
     await page.goto('/admin/')
     await expect(page).toHaveURL(/\/login/)
-    await inspect(page, 'login')
+    await inspect(page, 'login-before-setup')
   })
 
   test('refuses a set-up link it did not print, and keeps its own good', async ({ page }) => {

@@ -1,4 +1,4 @@
-import { expect, inspect, test, type Page } from '../harness/test.ts'
+import { expect, test, type Page } from '../harness/test.ts'
 
 const row = (page: Page, name: string) => page.locator('tbody tr', { hasText: name })
 
@@ -10,7 +10,6 @@ test.describe.serial('periodic', () => {
     await expect(row(page, 'owner.prune')).toContainText('hourly')
     await expect(row(page, 'corpus.purge_trash')).toContainText('daily')
     await expect(row(page, 'events.sweep')).toContainText('every minute')
-    await inspect(page, 'periodic')
   })
 
   test('runs one by hand, once', async ({ ownerPage: page }) => {

@@ -57,7 +57,7 @@ test.describe.serial('a restored site', () => {
     expect(made.code).toBe(0)
     await page.goto('/admin/instance')
     await expect(page.getByText('The last one was made')).toBeVisible()
-    await inspect(page, 'instance')
+    await inspect(page, 'instance-backed-up')
     expect((await server.run('backup', backup)).output).toContain('overwrites nothing')
     await page.goto('about:blank') // its live stream ends with the server
     await server.stop()

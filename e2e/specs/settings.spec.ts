@@ -5,7 +5,6 @@ test.describe.serial('settings', () => {
 
   test('the site gets a name, and visitors see it', async ({ ownerPage: page }) => {
     await page.goto('/admin/settings')
-    await inspect(page, 'settings')
     await page.getByLabel('Name of the site').fill('The Walled Garden')
     await page.getByLabel('Time zone').fill('Mars/Olympus')
     await page.getByRole('button', { name: 'Save settings' }).click()

@@ -92,12 +92,11 @@ test.describe.serial('tokens', () => {
     await context.close()
   })
 
-  test('an expired token says so, and its question looks right', async ({ ownerPage: page, server }) => {
+  test('an expired token says so, and can still be revoked', async ({ ownerPage: page, server }) => {
     await server.database.query(`update tokens set expires_at = clock_timestamp() - interval '1 hour' where name like 'The assistant%'`)
     await page.goto('/admin/settings/tokens')
     await expect(page.locator('tbody tr', { hasText: 'The assistant' })).toContainText('expired')
     await page.getByRole('link', { name: /^Revoke The assistant/ }).click()
     await expect(page.getByText('refused from its next call on')).toBeVisible()
-    await inspect(page, 'tokens-revoke')
   })
 })

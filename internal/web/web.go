@@ -31,7 +31,9 @@ type Faces struct {
 }
 
 // New returns the handler of the whole site.
-func New(f Faces) http.Handler {
+func New(f Faces) http.Handler { return f.Edge.Chain(f.routes()) }
+
+func (f Faces) routes() chi.Router {
 	r := chi.NewRouter()
 	// Before the mounts, which inherit it.
 	r.MethodNotAllowed(f.Edge.MethodNotAllowed(func(asked *http.Request) []string { return methods(r, asked.URL.Path) }).ServeHTTP)
@@ -50,7 +52,7 @@ func New(f Faces) http.Handler {
 	f.MCP(r)
 	f.Public(r)
 	r.NotFound(f.Edge.NotFound().ServeHTTP)
-	return f.Edge.Chain(r)
+	return r
 }
 
 // headAsGet finds for HEAD the route of GET: monitors ask with HEAD, and whatever answers GET answers HEAD (RFC 9110, 9.1).

@@ -148,7 +148,7 @@ func (d *Domain) opList(ctx context.Context, in listIn) (NoteList, error) {
 
 func (d *Domain) opSearch(ctx context.Context, in searchIn) (searchOut, error) {
 	if strings.TrimSpace(in.Text) == "" {
-		return searchOut{}, op.Invalidf("text", "must hold at least one word; corpus.list lists every note")
+		return searchOut{}, op.Invalidf("text", "Give at least one word; corpus.list lists every note.")
 	}
 	offset := 0
 	if in.Cursor != "" {

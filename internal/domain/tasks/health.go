@@ -198,7 +198,7 @@ func (d *Domain) lookAtProcesses(ctx context.Context) ([]Reason, error) {
 	for _, p := range processes {
 		if skew := time.Duration(p.SkewMS) * time.Millisecond; p.Alive && skew.Abs() > SkewBound {
 			out = append(out, Reason{Code: "clock_skew", Verdict: Attention, Title: "Clocks differ",
-				Evidence: fmt.Sprintf("Process %s is %s off the database's clock.", p.ID, skew),
+				Evidence: fmt.Sprintf("Process %s is %.1f s off the database's clock.", p.ID, skew.Seconds()),
 				Next:     "Set both machines' clocks by NTP; until then tasks start early or late by that much.", Link: "/admin/"})
 		}
 		// Its tasks are taken over within seconds, so the news is soon old.
@@ -302,7 +302,7 @@ func (d *Domain) age(t *time.Time) time.Duration {
 func round(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return d.Round(time.Second).String()
+		return strconv.Itoa(int(d.Round(time.Second)/time.Second)) + " s"
 	case d < time.Hour:
 		return strconv.Itoa(int(d/time.Minute)) + " min"
 	case d < 48*time.Hour:

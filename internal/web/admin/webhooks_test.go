@@ -598,5 +598,5 @@ func TestALongListOfEndpointsHasPages(t *testing.T) {
 	if at := link(second, "prev"); at != "/admin/webhooks" {
 		t.Errorf("the way back from the second page leads to %s", at)
 	}
-	holds(t, p.status(t, webtest.Get("/admin/webhooks?cursor=nonsense"), http.StatusUnprocessableEntity), "start again")
+	holds(t, p.status(t, webtest.Get("/admin/webhooks?cursor=nonsense"), http.StatusUnprocessableEntity), "Start again")
 }

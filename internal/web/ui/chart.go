@@ -45,6 +45,18 @@ func (c Chart) peak() float64 {
 	return niceCeiling(peak)
 }
 
+// marks are the values that the axis names. There is no half of what is counted in whole ones.
+func (c Chart) marks() []float64 {
+	half := c.peak() / 2
+	whole := func(l Line) bool {
+		return !slices.ContainsFunc(l.Values, func(v float64) bool { return !math.IsNaN(v) && v != math.Trunc(v) })
+	}
+	if half != math.Trunc(half) && !slices.ContainsFunc(c.Lines, func(l Line) bool { return !whole(l) }) {
+		return []float64{0, c.peak()}
+	}
+	return []float64{0, half, c.peak()}
+}
+
 // niceCeiling rounds up to 1, 2 or 5 times a power of ten, so that the axis reads easily.
 func niceCeiling(v float64) float64 {
 	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {

@@ -205,7 +205,7 @@ func switches(n corpus.Note) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if n.Genre == corpus.Raw {
-			templ_7745c5c3_Err = ui.LinkButton("Promote to the wiki", at(n.ID)+"/place", ui.Secondary, "folder").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton("Promote to the wiki…", at(n.ID)+"/place", ui.Secondary, "folder").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -820,7 +820,7 @@ func around(v editorView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.note.Genre == corpus.Wiki {
-				templ_7745c5c3_Err = ui.LinkButton("Move", at(v.note.ID)+"/place", ui.Secondary, "folder").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton("Move…", at(v.note.ID)+"/place", ui.Secondary, "folder").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

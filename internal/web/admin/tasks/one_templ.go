@@ -136,7 +136,7 @@ func onePage(v oneView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Box("State", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Box("How it stands", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -41,7 +41,7 @@ func (v deliveryView) whyNot() string {
 	case v.Endpoint.Deleted:
 		return "The endpoint was deleted, so nothing can be sent to it."
 	}
-	return "The endpoint is switched off. Switch it on first."
+	return "The endpoint is switched off. Switch it on first, on its page."
 }
 
 func (v deliveryView) steps() []ui.Step {

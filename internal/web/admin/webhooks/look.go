@@ -134,7 +134,7 @@ func latencyChart(h webhooks.Health, zone *time.Location) ui.Chart {
 }
 
 func attemptsChart(h webhooks.Health, zone *time.Location) ui.Chart {
-	c := ui.Chart{Title: "Attempts, by the hour", Lines: []ui.Line{{Label: "attempts", Colour: "slate"}, {Label: "failed", Colour: "rose"}}}
+	c := ui.Chart{Title: "Attempts, by the hour", Lines: []ui.Line{{Label: "attempts", One: "attempt", Colour: "slate"}, {Label: "failed", Colour: "rose"}}}
 	for _, hour := range h.Hours {
 		c.Labels = append(c.Labels, hour.At.In(zone).Format("15:04"))
 		c.Lines[0].Values = append(c.Lines[0].Values, float64(hour.Attempts))
