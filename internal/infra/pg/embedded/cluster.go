@@ -145,8 +145,17 @@ func (c *Cluster) startAfresh(ctx context.Context, major string) (pm postmaster,
 			return pm, nil, err
 		}
 	}
-	return c.lay.launch(ctx, c.acct, progs, c.cfg)
+	// After a kill the old backends end within a moment, under load a long one; whoever starts just then waits for them.
+	for end := time.Now().Add(survivorsTime); ; {
+		pm, started, err = c.lay.launch(ctx, c.acct, progs, c.cfg)
+		if !errors.Is(err, errSurvivors) || time.Now().After(end) || wait(ctx, 200*time.Millisecond) != nil {
+			return pm, started, err
+		}
+	}
 }
+
+// survivorsTime is how long a start waits for backends that a killed PostgreSQL has left.
+const survivorsTime = 20 * time.Second
 
 // ensureDatabase makes the application's role and database where they are missing: after initdb, and after a start that
 // was killed between the two.

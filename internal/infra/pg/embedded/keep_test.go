@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -80,6 +81,55 @@ func TestLastUserStopsWhatAnotherStarted(t *testing.T) {
 	stopped(t, c)
 	if other.alive() {
 		t.Error("PostgreSQL runs after its last user has stopped")
+	}
+}
+
+// Backends that a killed PostgreSQL has left keep its memory: a start waits until they have noticed.
+func TestAStartWaitsForSurvivors(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	c := started(t, quick(dir))
+	survivor := query[int](t, c.AdminURL(), "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+	must(t, syscall.Kill(survivor, syscall.SIGSTOP))
+	t.Cleanup(func() { _ = syscall.Kill(survivor, syscall.SIGCONT) }) // or it stays when the test fails
+	must(t, syscall.Kill(c.server().pid, syscall.SIGKILL))
+	<-c.child.done
+	next := make(chan *Cluster, 1)
+	go func() {
+		n, err := Start(context.WithoutCancel(t.Context()), quick(dir))
+		if err != nil {
+			t.Error(err)
+		}
+		next <- n
+	}()
+	eventually(t, "a start meets the survivor", func() bool { return strings.Contains(readFrom(c.lay.log(), 0), "pre-existing shared memory block") })
+	must(t, syscall.Kill(survivor, syscall.SIGCONT))
+	if n := <-next; n != nil {
+		stopped(t, n)
+	}
+	stopped(t, c)
+}
+
+// A program that is being started holds a copy of every descriptor until its exec: a lock that is given back meanwhile is free.
+func TestAReleasedLockIsFreeBesideAFork(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := openLock(path)
+	must(t, err)
+	next, err := openLock(path)
+	must(t, err)
+	defer next.release()
+	ok, err := held.try(true)
+	must(t, err)
+	forked, err := syscall.Dup(int(held.file.Fd()))
+	must(t, err)
+	defer syscall.Close(forked)
+	if taken, err := next.try(true); !ok || taken || err != nil {
+		t.Fatalf("held %v, taken %v, %v", ok, taken, err)
+	}
+	held.release()
+	if taken, err := next.try(true); !taken || err != nil {
+		t.Errorf("after the release: taken %v, %v", taken, err)
 	}
 }
 

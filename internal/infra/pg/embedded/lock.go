@@ -54,8 +54,12 @@ func (l fileLock) take(ctx context.Context, exclusive bool) error {
 	}
 }
 
-// release lets go; closing the only descriptor of the lock is what releases it.
-func (l fileLock) release() { _ = l.file.Close() }
+// release lets go, in so many words: a program that is being started holds a copy of the descriptor until its exec, and with
+// it the lock if only ours were closed.
+func (l fileLock) release() {
+	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN) // of a file that is closed already nothing is held
+	_ = l.file.Close()
+}
 
 // pause waits one poll interval, or returns ctx's error.
 func pause(ctx context.Context) error { return wait(ctx, pollEvery) }

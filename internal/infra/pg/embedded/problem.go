@@ -28,6 +28,9 @@ func unwritable(dataDir string, err error) error {
 	return fmt.Errorf("prepare the data directory %s: %w", dataDir, err)
 }
 
+// errSurvivors: the PostgreSQL before was killed, and its backends have not noticed yet. They end by themselves.
+var errSurvivors = errors.New("processes of the PostgreSQL that was killed before are still there")
+
 // programFailed turns what a PostgreSQL program said before it gave up into one sentence.
 func programFailed(what, dataDir, said string) error {
 	switch {
@@ -35,6 +38,8 @@ func programFailed(what, dataDir, said string) error {
 		return unwritable(dataDir, syscall.ENOSPC)
 	case strings.Contains(said, "Read-only file system"):
 		return unwritable(dataDir, syscall.EROFS)
+	case strings.Contains(said, "pre-existing shared memory block"):
+		return fmt.Errorf("%s: %w", what, errSurvivors)
 	}
 	if line := telling(said); line != "" {
 		return fmt.Errorf("%s: %s", what, line)
