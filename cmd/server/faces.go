@@ -40,7 +40,7 @@ func (a *app) faces() (http.Handler, error) {
 	})
 	plans := op.NewPlans(a.pool, a.ops)
 	gate := session.New(a.owner, e, a.cfg.baseURL.Scheme == "https")
-	hub := live.New(a.tasks.Pulse, gate.Still, a.log)
+	hub := live.New(live.Join(a.tasks.Pulse, a.webhooks.Pulse, a.corpus.Pulse), gate.Still, a.log)
 	a.endStreams = hub.Close
 	return web.New(web.Faces{
 		Edge: e, Gate: gate, Assets: set,

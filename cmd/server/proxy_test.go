@@ -73,7 +73,7 @@ func TestLiveUpdatesPassNginx(t *testing.T) {
 		if !lines.Scan() {
 			t.Fatalf("the stream ended: %v", lines.Err())
 		}
-		if strings.HasPrefix(lines.Text(), "event: ") {
+		if strings.HasPrefix(lines.Text(), "data: ") {
 			return
 		}
 	}

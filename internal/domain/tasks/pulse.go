@@ -24,11 +24,21 @@ func (d *Domain) Pulse(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("feel the pulse of tasks: %w", err)
 	}
-	// Counts stop at a bound, so the newest task is part of it.
+	moves := int64(0)
+	for _, k := range kinds {
+		moves += k.Moves
+	}
+	periodics, err := d.Jobs.Periodic(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("feel the pulse of periodics: %w", err)
+	}
+	// Counts stop at a bound, so the newest task is part of it; and a task that was tried in vain is counted as before.
 	counts, err := json.Marshal(struct {
-		Kinds any
-		Last  []Task
-	}{kinds, last.Tasks})
+		Kinds     any
+		Moves     int64
+		Last      []Task
+		Periodics any
+	}{kinds, moves, last.Tasks, periodics})
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +54,6 @@ func (d *Domain) Pulse(ctx context.Context) (map[string]string, error) {
 	if len(page.Events) > 0 {
 		seq = page.Events[0].Seq
 	}
-	stream := strconv.FormatInt(seq, 10) + " " + strconv.Itoa(backlog.Waiting.N) + " " + strconv.Itoa(backlog.Poisoned.N)
+	stream := strconv.FormatInt(seq, 10) + " " + strconv.Itoa(backlog.Waiting.N) + " " + strconv.Itoa(backlog.Poisoned.N) + " " + strconv.FormatInt(backlog.Faults, 10)
 	return map[string]string{TopicTasks: string(counts), TopicEvents: stream}, nil
 }

@@ -23,6 +23,7 @@ type Backlog struct {
 	Waiting  jobs.Count    `json:"waiting"`
 	Oldest   time.Duration `json:"oldest_ns"` // age of the event that waits longest; 0 when none
 	Poisoned jobs.Count    `json:"poisoned"`
+	Faults   int64         `json:"-"`     // of all that waits
 	Bytes    int64         `json:"bytes"` // table with its indexes
 	// Held: a live process knows a newer list of subscriptions, so this one does not relay.
 	Held bool `json:"held"`
@@ -43,10 +44,10 @@ func (b *Bus) Backlog(ctx context.Context) (Backlog, error) {
 	var seconds float64
 	err = b.cfg.DB.QueryRow(ctx, `
 select w.n, coalesce(extract(epoch from clock_timestamp() - w.oldest), 0)::float8, p.n,
-  pg_total_relation_size('public.events'), `+outdated+`
-from (select count(*) n, min(occurred_at) oldest from (select occurred_at from public.events where `+waiting+` order by txid, seq limit $1) a) w,
+  pg_total_relation_size('public.events'), `+outdated+`, w.faults
+from (select count(*) n, min(occurred_at) oldest, coalesce(sum(attempts), 0)::bigint faults from (select occurred_at, attempts from public.events where `+waiting+` order by txid, seq limit $1) a) w,
   (select count(*) n from (select 1 from public.events where poisoned_at is not null limit $1) b) p`, countLimit+1, version).
-		Scan(&s.Waiting.N, &seconds, &s.Poisoned.N, &s.Bytes, &s.Held)
+		Scan(&s.Waiting.N, &seconds, &s.Poisoned.N, &s.Bytes, &s.Held, &s.Faults)
 	if err != nil {
 		return s, fmt.Errorf("count the event backlog: %w", err)
 	}

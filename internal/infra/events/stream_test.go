@@ -130,8 +130,9 @@ func TestBacklogIsBounded(t *testing.T) {
 	}
 	h.insert(10_005)
 	h.exec(`update events set occurred_at = occurred_at - interval '6 minutes' where seq = 1`)
+	h.exec(`update events set attempts = 2 where seq = 1`) // tried in vain, and waiting as before
 	s, err = b.Backlog(t.Context())
-	if err != nil || s.Waiting.N != 10_000 || !s.Waiting.AtLeast || s.Oldest.Minutes() < 6 || s.Bytes == 0 || !s.Alarming() {
+	if err != nil || s.Waiting.N != 10_000 || !s.Waiting.AtLeast || s.Oldest.Minutes() < 6 || s.Bytes == 0 || s.Faults != 2 || !s.Alarming() {
 		t.Errorf("10,005 waiting: %+v, error %v", s, err)
 	}
 }

@@ -105,6 +105,7 @@ type KindCount struct {
 	Kind   string          `json:"kind"`
 	States map[State]Count `json:"states"`
 	Oldest *time.Time      `json:"oldest_waiting,omitempty"`
+	Moves  int64           `json:"-"` // differs once a counted job was tried, also when it is back where it was
 }
 
 // Filter selects jobs for List. Zero values select everything.

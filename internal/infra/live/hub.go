@@ -15,6 +15,23 @@ import (
 // text is compared, not shown.
 type Look func(ctx context.Context) (map[string]string, error)
 
+// Join is one look of several. A topic that more than one of them knows is out of date when any of them says so.
+func Join(looks ...Look) Look {
+	return func(ctx context.Context) (map[string]string, error) {
+		all := map[string]string{}
+		for _, look := range looks {
+			texts, err := look(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for topic, text := range texts {
+				all[topic] += text + "\n"
+			}
+		}
+		return all, nil
+	}
+}
+
 // Still tells whether the sender of r may read on. Signed out means not, for good; an error means that it could not be
 // told.
 type Still func(r *http.Request) (bool, error)

@@ -119,7 +119,7 @@ func overviewBeforeFirstRun(t *testing.T, w World) {
 	enqueue(t, rt, "good", nil, jobs.EnqueueOpts{RunAt: time.Now().Add(time.Hour)})
 	eventually(t, "the counts follow", func() bool {
 		k := value(rt.Overview(ctxOf(t), "good"))(t)[0]
-		return k.States[jobs.Completed].N == 1 && k.States[jobs.Pending].N == 1 && k.States[jobs.Retryable].N == 0
+		return k.States[jobs.Completed].N == 1 && k.States[jobs.Pending].N == 1 && k.States[jobs.Retryable].N == 0 && k.Moves == 1
 	})
 	if _, err := rt.Overview(ctxOf(t), "unheard-of"); !errors.Is(err, jobs.ErrNotFound) {
 		t.Errorf("an unknown kind answers %v", err)

@@ -27,10 +27,10 @@ const (
 )
 
 const countSQL = `
-select p.kind, p.shown, least(sum(n)::int, $6), min(oldest) from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) as p(kind, shown, state, least, most)
+select p.kind, p.shown, least(sum(n)::int, $6), min(oldest), sum(tries)::bigint from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) as p(kind, shown, state, least, most)
 cross join lateral (
-  select count(*) n, min(scheduled_at) filter (where p.shown in ('pending', 'retryable') and scheduled_at <= now()) oldest from (
-    select scheduled_at from river.river_job
+  select count(*) n, sum(attempt) tries, min(scheduled_at) filter (where p.shown in ('pending', 'retryable') and scheduled_at <= now()) oldest from (
+    select scheduled_at, attempt from river.river_job
     where kind = any (array[p.kind]) and state = p.state::river.river_job_state and attempt between p.least and p.most
     order by kind, id limit $6) j) c
 where n > 0 group by 1, 2`
@@ -116,8 +116,10 @@ func (rt *Runtime) countKinds(ctx context.Context, tx pg.Tx) ([]jobs.KindCount, 
 	var k, s string
 	var n int
 	var oldest *time.Time
-	_, err = pgx.ForEachRow(rows, []any{&k, &s, &n, &oldest}, func() error {
+	var tries int64
+	_, err = pgx.ForEachRow(rows, []any{&k, &s, &n, &oldest, &tries}, func() error {
 		kc := &out[at[k]]
+		kc.Moves += tries
 		kc.States[jobs.State(s)] = bounded(n)
 		if oldest != nil && (kc.Oldest == nil || oldest.Before(*kc.Oldest)) {
 			t := *oldest

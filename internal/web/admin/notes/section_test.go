@@ -18,6 +18,7 @@ import (
 	"github.com/gatehouse-hq/gatehouse/internal/domain/tasks"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/pg"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/pg/pgtest"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/search"
 	"github.com/gatehouse-hq/gatehouse/internal/web/admin/notes"
@@ -32,6 +33,7 @@ const base = "https://shelf.example"
 
 // panel is the section behind the real gate, over a database of its own.
 type panel struct {
+	db *pg.DB
 	*corpus.Domain
 	engine  *engine
 	handler http.Handler
@@ -70,7 +72,7 @@ func newPanel(t *testing.T) *panel {
 	db := pgtest.New(t)
 	rec := events.NewRecorder(append(corpus.Types(), owner.Types()...), events.NewBell())
 	told := &engine{}
-	p := &panel{Domain: corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: told}), engine: told}
+	p := &panel{db: db, Domain: corpus.New(corpus.Deps{DB: db, Recorder: rec, Engine: told}), engine: told}
 	root, err := url.Parse(base)
 	must(t, err)
 	e := edge.New(edge.Config{Assets: assets.New(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), BaseURL: root, Messages: notes.Messages()})
