@@ -3,14 +3,16 @@ package instance
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain"
+	"github.com/gatehouse-hq/gatehouse/internal/infra/events"
 )
 
 // Page is where the owner decides about a hold, and sees to backups and disks.
 const Page = "/admin/instance"
 
-// Alerts are a hold, an overdue backup, and a disk that is nearly full.
+// Alerts are a hold, an overdue backup, a forgotten transaction, and a disk that is nearly full.
 func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
 	var out []domain.Alert
 	h, err := d.Current(ctx)
@@ -27,6 +29,13 @@ func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
 	if b.Overdue {
 		out = append(out, b.alert(ctx))
 	}
+	old, err := events.OldSnapshots(ctx, d.DB, d.Forgotten)
+	if err != nil {
+		return nil, err
+	}
+	if len(old) > 0 {
+		out = append(out, forgotten(old[0]))
+	}
 	// A disk that cannot be asked is no reason to show nothing at all.
 	spaces, err := d.Spaces()
 	if err != nil {
@@ -39,6 +48,16 @@ func (d *Domain) Alerts(ctx context.Context) ([]domain.Alert, error) {
 		}
 	}
 	return out, nil
+}
+
+func forgotten(s events.OldSnapshot) domain.Alert {
+	who := "A session"
+	if s.Application != "" {
+		who = fmt.Sprintf("A session of %q", s.Application)
+	}
+	return domain.Alert{Code: "transaction_forgotten", Title: "A transaction was left open in the database", Link: Page,
+		Evidence: fmt.Sprintf("%s, process %d of PostgreSQL, has been in one transaction for %d min (%s).", who, s.PID, int(s.Age/time.Minute), s.State),
+		Next:     fmt.Sprintf("Rows that were deleted or changed meanwhile cannot be cleared away, and tables grow. End it where it was begun, or in psql: select pg_terminate_backend(%d).", s.PID)}
 }
 
 func (h *Hold) alert(ctx context.Context) domain.Alert {

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -36,13 +37,19 @@ type Deps struct {
 	Reindex func(ctx context.Context) error
 	// Disks are the places whose free space matters.
 	Disks []Disk
+	// Forgotten is the age at which a transaction is taken for forgotten: 15 min when none is given. Nothing of ours lasts
+	// that long, but a backup of a large database may.
+	Forgotten time.Duration
 }
 
 // Domain is the use cases. It is safe for concurrent use.
 type Domain struct{ Deps }
 
 // New builds the domain.
-func New(d Deps) *Domain { return &Domain{d} }
+func New(d Deps) *Domain {
+	d.Forgotten = cmp.Or(d.Forgotten, 15*time.Minute)
+	return &Domain{d}
+}
 
 // None is the input of an operation that needs none.
 type None struct{}

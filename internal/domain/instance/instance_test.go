@@ -4,8 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/gatehouse-hq/gatehouse/internal/domain/instance"
 	"github.com/gatehouse-hq/gatehouse/internal/infra/op"
@@ -297,6 +301,49 @@ func TestBackupsAreRemindedOf(t *testing.T) {
 	}
 	if err := instance.BackedUp(t.Context(), h.db); err != nil || codes() != "" {
 		t.Error(err, codes())
+	}
+}
+
+// A console that was left open in a transaction holds back the cleaning of every table: the owner learns which process it
+// is (field case F05).
+func TestAForgottenTransactionIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	told := func(after time.Duration) string {
+		alerts, err := instance.New(instance.Deps{DB: h.db, Forgotten: after}).Alerts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range alerts {
+			if a.Code == "transaction_forgotten" {
+				return a.Evidence + " " + a.Next
+			}
+		}
+		return ""
+	}
+	console, err := h.db.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = console.Rollback(context.Background()) }()
+	if _, err := console.Exec(t.Context(), `set local application_name = 'console'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := console.Exec(t.Context(), `select count(*) from events`); err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.Itoa(int(console.Conn().PgConn().PID()))
+	if got := told(time.Nanosecond); !strings.Contains(got, `"console", process `+pid+" ") || !strings.Contains(got, "pg_terminate_backend("+pid+")") {
+		t.Errorf("told %q of process %s", got, pid)
+	}
+	if got := told(0); got != "" {
+		t.Errorf("told at once: %q", got)
+	}
+	if err := console.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(time.Nanosecond); got != "" {
+		t.Errorf("told after its end: %q", got)
 	}
 }
 
