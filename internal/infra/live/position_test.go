@@ -164,7 +164,9 @@ func TestAClientThatDoesNotReadHoldsNothingUp(t *testing.T) {
 	if err := stuck.Shutdown(ctx); err != nil {
 		t.Errorf("the program ends: %v", err)
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("served until: %v", err)
+	}
 	for _, r := range all {
 		r.ended(t)
 	}
