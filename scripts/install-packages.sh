@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.."
 missing=()
 command -v initdb >/dev/null || missing+=(postgresql)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev) # the race detector is linked by it
-command -v python3 >/dev/null || missing+=(python3) # runs the code that the manual shows
+for tool in python3 curl openssl; do # they run the code that the panel shows
+  command -v $tool >/dev/null || missing+=($tool)
+done
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 command -v npm >/dev/null || missing+=(nodejs npm)
 
