@@ -34,8 +34,8 @@ func (d *Domain) Recognise(ctx context.Context, because string) (Recognition, er
 	var path string
 	err = pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
 		r, kept = Recognition{Blind: blind, Reason: because}, nil
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1), set_config('synchronous_commit', 'on', true)`, int64(recogniseLock)); err != nil {
-			return fmt.Errorf("wait for another process that starts: %w", err)
+		if err := alone(ctx, tx); err != nil {
+			return err
 		}
 		id, was, err := remember(ctx, tx, now)
 		if err != nil {
@@ -66,8 +66,7 @@ func (d *Domain) Recognise(ctx context.Context, because string) (Recognition, er
 		return Recognition{}, err
 	}
 	if kept != nil {
-		kept.Nonce, kept.Next = kept.Next, ""
-		r.Unkept = kept.write(path)
+		r.Unkept = d.settle(ctx, path, kept.Next)
 	}
 	if r.Reason != "" && d.Reindex != nil {
 		if err := d.Reindex(ctx); err != nil {
@@ -75,6 +74,30 @@ func (d *Domain) Recognise(ctx context.Context, because string) (Recognition, er
 		}
 	}
 	return r, nil
+}
+
+// alone waits until no other process compares and remembers.
+func alone(ctx context.Context, tx pg.Tx) error {
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1), set_config('synchronous_commit', 'on', true)`, int64(recogniseLock)); err != nil {
+		return fmt.Errorf("wait for another process that starts: %w", err)
+	}
+	return nil
+}
+
+// settle forgets the nonce of the start before, now that the database has the one that came: a database of that time is
+// recognised from here on. When another process of this data directory has started since, the file is about its start.
+func (d *Domain) settle(ctx context.Context, path, nonce string) error {
+	return pg.InTx(ctx, d.DB, func(tx pg.Tx) error {
+		if err := alone(ctx, tx); err != nil {
+			return err
+		}
+		m, err := readMirror(path)
+		if err != nil || m == nil || m.Next != nonce {
+			return err
+		}
+		m.Nonce, m.Next = m.Next, ""
+		return m.write(path)
+	})
 }
 
 // remember stores the fingerprint and returns the one before, nil in a database that had none.
