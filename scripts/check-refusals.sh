@@ -3,8 +3,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-said='Invalidf\("[a-z_]*", "(?:[a-z]|(?:[^"\\]|\\.)*[^.?"\\]"[,)])'
-if grep -rnP "$said" internal cmd --include=*.go | grep -v '_test\.go:'; then
+refusals=$(grep -rnP 'Invalidf\("[a-z_]*", ' internal cmd --include=*.go | grep -v '_test\.go:' || true)
+count=$(grep -c . <<<"$refusals" || true)
+if [ "$count" -lt 60 ]; then
+  echo "refusals: found only $count in internal and cmd" >&2
+  exit 1
+fi
+if grep -P 'Invalidf\("[a-z_]*", (?:"[a-z]|"(?:[^"\\]|\\.)*[^.?"\\]"[,)])' <<<"$refusals"; then
   echo 'these refusals are no sentences' >&2
   exit 1
 fi
